@@ -1,0 +1,98 @@
+// The one form of a finding, whatever lane or detector it comes from. Four renderings know it: terminal, JSON, SARIF, HTML.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deadheat::report {
+
+// A place a person knows. Any part may be missing: `function` without debug info, only `module`+`offset` without symbols.
+struct Location {
+  std::string file;  // as the compiler was given it
+  int line = 0;
+  int column = 0;
+  std::string function;
+  std::string module;  // path of the executable or shared library
+  std::uint64_t offset = 0;
+  std::string place;  // a trace's place, when there is no source
+};
+
+using Stack = std::vector<Location>;  // innermost first, inlined frames included
+
+enum class Operation { kRead, kWrite, kAtomicRead, kAtomicWrite, kFree };
+
+struct Lock {
+  std::string name;  // the variable, if known
+  std::uint64_t address = 0;
+  bool shared = false;  // held for reading
+  Stack acquired;
+};
+
+struct Access {
+  std::uint32_t thread = 0;
+  Operation operation = Operation::kRead;
+  std::uint32_t size = 0;
+  Location location;
+  Stack stack;
+  std::vector<Lock> locks;
+  std::optional<std::string> value;         // what was read or is being written
+  std::optional<std::string> value_before;  // for a write: what it replaces
+  std::optional<std::uint64_t> event;       // number in the trace, from 0
+};
+
+enum class VariableKind { kUnknown, kGlobal, kHeap, kStack, kThreadLocal, kTrace };
+
+struct Variable {
+  std::string name;
+  VariableKind kind = VariableKind::kUnknown;
+  std::uint64_t address = 0;  // start of the variable or block
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;  // of the racy bytes within it
+  Location declared;         // a global's or stack variable's declaration, if known
+  Stack allocated;           // a heap block's allocation
+  std::optional<std::uint32_t> thread;  // who allocated the block, or whose stack it is
+  Stack freed;               // who freed it, when it was freed already
+};
+
+struct Thread {
+  std::uint32_t id = 0;
+  std::string name;
+  std::optional<std::uint32_t> parent;
+  Stack created;
+};
+
+enum class Kind { kDataRace, kHighLevelRace };
+enum class Verdict { kUnclassified, kHarmful, kBenign, kOrdered };
+
+struct Finding {
+  std::string fingerprint;  // survives rebuilds: from functions, files and operations, never from addresses
+  Kind kind = Kind::kDataRace;
+  std::vector<std::string> detectors;
+  Verdict verdict = Verdict::kUnclassified;
+  std::string reason;             // of the verdict
+  std::string why;                // why nothing orders the accesses
+  std::vector<Variable> variables;  // one for a data race
+  std::vector<Access> accesses;   // ordered by place
+  std::vector<Thread> threads;    // those of the accesses
+  std::uint64_t instances = 1;
+  std::vector<std::uint64_t> witness;  // event numbers in the order that shows a predicted race
+};
+
+struct Program {
+  std::vector<std::string> command;
+  int exit = 0;
+};
+
+struct Report {
+  std::string mode;
+  Program program;
+  std::vector<Finding> findings;
+  // Free-form; what is documented in docs/ may be relied upon. Values are numbers or strings in JSON notation.
+  std::map<std::string, std::string> statistics;
+  std::vector<std::string> notes;  // one line each: "incomplete: ...", "2 findings suppressed by ..."
+};
+
+}  // namespace deadheat::report
