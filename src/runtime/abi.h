@@ -1,0 +1,164 @@
+// The hook interface: everything instrumented code may call, used by both sides of the line.
+//
+// The compiler plugin (src/instrument) emits calls to these; the runtime (src/runtime), linked into the program, defines
+// them. A change of any signature, layout or constant here is a new kDhAbiVersion; a program and a runtime of different
+// versions refuse each other at start with one clear line.
+//
+// Where the hooks stand: an access hook stands immediately before its access; `__dh_enter` stands first in a function and
+// `__dh_leave` right before it returns.
+//
+// Hot hooks have their bodies in inline_hooks.cc. The plugin links those bodies into every module it instruments and
+// inlines them, so that the fast path costs a few instructions and no call; unoptimised code calls the very same functions
+// in the runtime library.
+//
+// C-compatible layouts only; no C++ type crosses the line.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define DH_C extern "C"
+#else
+#define DH_C extern
+#endif
+#define DH_HOOK DH_C __attribute__((visibility("default"), used))
+// Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
+#define DH_SLOW __attribute__((preserve_most, cold, noinline))
+
+#define DEADHEAT_ABI_VERSION 1u
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks that are
+// found through a directory, not at a fixed offset: so Deadheat works under every address layout and memory limit.
+//
+// A cell is two halves; each half describes one access that is not yet superseded (src/runtime/watch/cell.h):
+//
+//   63..22 epoch of the access: slot (17 bits), clock (25 bits)
+//   21..10 half of the number of the cell's pair of stacks
+//    9     the cell is "fat": what it knows is elsewhere
+//    8     the access was a write
+//    7..0  which bytes of the granule it touched
+
+enum {
+  kDhChunkBits = 24,      // a chunk of shadow covers 16 MiB of the program's memory
+  kDhDirectoryBits = 23,  // 2^47 bytes of user address space
+  kDhEpochShift = 22,
+  kDhClockBits = 25,
+  kDhWriteBit = 1 << 8,
+  kDhFatBit = 1 << 9,
+  // A thread's labels never run ahead of its current epoch by more than this, nor wrap within a slot; so "is this my own
+  // access, made since the last release that counts?" is one subtraction and one comparison.
+  kDhLabelWindowBits = 12,
+};
+
+typedef struct DhCell {
+  uint64_t half[2];
+} DhCell;
+
+DH_C __attribute__((visibility("default"))) DhCell* __dh_shadow[1u << kDhDirectoryBits];
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The shadow call stack: one frame per instrumented function on the stack.
+
+typedef struct DhVariableInfo {
+  const char* name;
+  const char* file;
+  uint32_t line;
+  uint32_t size;
+} DhVariableInfo;
+
+// Static description of the variables whose addresses escape from a function.
+typedef struct DhFrameInfo {
+  const char* function;
+  const DhVariableInfo* variables;
+  uint64_t count;
+} DhFrameInfo;
+
+typedef struct DhFrame {
+  const void* return_address;  // where the function was called from
+  uint32_t context;            // the runtime's: this frame's node in the tree of call stacks, 0 if not asked for yet
+  uint32_t reserved;
+  void* const* variables;   // `info->count` addresses
+  const DhFrameInfo* info;  // null if no variable escapes
+} DhFrame;
+
+// What hot hooks read of the current thread. One per thread, in static thread-local storage.
+typedef struct DhHot {
+  uint64_t floor;      // the current epoch << kDhEpochShift: own accesses labelled from here on cover new ones
+  DhFrame* next_frame;  // the first free frame of the shadow call stack
+} DhHot;
+
+DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhHot __dh_hot;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Modules. Called by a constructor of every instrumented translation unit, before any other hook of that unit.
+DH_HOOK void __dh_module_init(uint32_t abi_version, const char* mode);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Functions. `__dh_enter` returns its frame; the same value is given to `__dh_leave`. After a landing pad, and after a call
+// that returns twice, `__dh_resume` makes the frame the innermost again, whatever was skipped.
+DH_HOOK DhFrame* __dh_enter(const void* return_address);
+DH_HOOK DhFrame* __dh_enter_with_variables(const void* return_address, void* const* variables,
+                                           const DhFrameInfo* info);
+DH_HOOK void __dh_leave(DhFrame* frame);
+DH_HOOK void __dh_resume(DhFrame* frame);
+
+// A variable whose address escaped ends its life here (function exit, or end of its scope in a loop).
+DH_HOOK void __dh_end_of_life(void* address, size_t size);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Plain accesses. Sizes 1, 2, 4, 8, 16 that are naturally aligned have hooks of their own; everything else says its size.
+// Writes say the value about to be written (for 16 bytes: none), which only a report ever looks at.
+DH_HOOK void __dh_read1(const void* address);
+DH_HOOK void __dh_read2(const void* address);
+DH_HOOK void __dh_read4(const void* address);
+DH_HOOK void __dh_read8(const void* address);
+DH_HOOK void __dh_read16(const void* address);
+DH_HOOK void __dh_write1(void* address, uint64_t value);
+DH_HOOK void __dh_write2(void* address, uint64_t value);
+DH_HOOK void __dh_write4(void* address, uint64_t value);
+DH_HOOK void __dh_write8(void* address, uint64_t value);
+DH_HOOK void __dh_write16(void* address);
+DH_HOOK void __dh_read_range(const void* address, size_t size);  // any size and alignment
+DH_HOOK void __dh_write_range(void* address, size_t size);
+// `count` accesses of `size` bytes, `stride` bytes apart (stride may be negative): a loop's accesses, joined.
+DH_HOOK void __dh_read_strided(const void* address, size_t size, int64_t stride, uint64_t count);
+DH_HOOK void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t count);
+
+// The slow paths behind the hooks above; hot hooks only.
+DH_HOOK DH_SLOW void __dh_read_slow(const void* address, uint32_t size);
+DH_HOOK DH_SLOW void __dh_write_slow(void* address, uint32_t size, uint64_t value);
+
+// Memory intrinsics and calls to the functions of these names: checked, then done.
+DH_HOOK void* __dh_memcpy(void* to, const void* from, size_t size);
+DH_HOOK void* __dh_memmove(void* to, const void* from, size_t size);
+DH_HOOK void* __dh_memset(void* to, int byte, size_t size);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Atomics: done by the runtime, so that value and order are one step. `order` is a memory_order of the C ABI (relaxed 0,
+// consume 1, acquire 2, release 3, acq_rel 4, seq_cst 5). `compare_exchange` returns the old value; the caller compares.
+typedef unsigned __int128 dh_u128;
+#define DH_ATOMICS(N, T)                                                                                            \
+  DH_HOOK T __dh_atomic_load##N(const volatile T* address, int order);                                             \
+  DH_HOOK void __dh_atomic_store##N(volatile T* address, T value, int order);                                      \
+  DH_HOOK T __dh_atomic_exchange##N(volatile T* address, T value, int order);                                      \
+  DH_HOOK T __dh_atomic_compare_exchange##N(volatile T* address, T expected, T desired, int success, int failure); \
+  DH_HOOK T __dh_atomic_fetch_add##N(volatile T* address, T value, int order);                                     \
+  DH_HOOK T __dh_atomic_fetch_sub##N(volatile T* address, T value, int order);                                     \
+  DH_HOOK T __dh_atomic_fetch_and##N(volatile T* address, T value, int order);                                     \
+  DH_HOOK T __dh_atomic_fetch_or##N(volatile T* address, T value, int order);                                      \
+  DH_HOOK T __dh_atomic_fetch_xor##N(volatile T* address, T value, int order);                                     \
+  DH_HOOK T __dh_atomic_fetch_nand##N(volatile T* address, T value, int order);
+DH_ATOMICS(8, uint8_t)
+DH_ATOMICS(16, uint16_t)
+DH_ATOMICS(32, uint32_t)
+DH_ATOMICS(64, uint64_t)
+DH_ATOMICS(128, dh_u128)
+#undef DH_ATOMICS
+// Other read-modify-writes (min, max, floating point): the compiler's own instruction runs between these two, which hold
+// the location's order.
+DH_HOOK void __dh_atomic_begin(const volatile void* address, size_t size, int order);
+DH_HOOK void __dh_atomic_end(const volatile void* address, size_t size, int order);
+DH_HOOK void __dh_atomic_fence(int order);         // atomic_thread_fence
+DH_HOOK void __dh_atomic_signal_fence(int order);  // orders nothing between threads
