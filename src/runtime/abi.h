@@ -1,15 +1,16 @@
 // The hook interface: everything instrumented code may call, used by both sides of the line.
 //
-// The compiler plugin (src/instrument) emits calls to these; the runtime (src/runtime), linked into the program, defines
-// them. A change of any signature, layout or constant here is a new kDhAbiVersion; a program and a runtime of different
-// versions refuse each other at start with one clear line.
+// The compiler plugin (src/instrument) emits calls to these; the runtime (src/runtime), linked into the
+// program, defines them. A change of any signature, layout or constant here is a new kDhAbiVersion; a program
+// and a runtime of different versions refuse each other at start with one clear line.
 //
-// Where the hooks stand: an access hook stands immediately before its access; `__dh_enter` stands first in a function and
+// Where the hooks stand: an access hook stands immediately before its access; `__dh_enter` stands first in a
+// function and
 // `__dh_leave` right before it returns.
 //
-// Hot hooks have their bodies in inline_hooks.cc. The plugin links those bodies into every module it instruments and
-// inlines them, so that the fast path costs a few instructions and no call; unoptimised code calls the very same functions
-// in the runtime library.
+// Hot hooks have their bodies in inline_hooks.cc. The plugin links those bodies into every module it
+// instruments and inlines them, so that the fast path costs a few instructions and no call; unoptimised code
+// calls the very same functions in the runtime library.
 //
 // C-compatible layouts only; no C++ type crosses the line.
 #pragma once
@@ -29,8 +30,9 @@
 #define DEADHEAT_ABI_VERSION 1u
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks that are
-// found through a directory, not at a fixed offset: so Deadheat works under every address layout and memory limit.
+// Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
+// that are found through a directory, not at a fixed offset: so Deadheat works under every address layout and
+// memory limit.
 //
 // A cell is two halves; each half describes one access that is not yet superseded (src/runtime/watch/cell.h):
 //
@@ -47,8 +49,8 @@ enum {
   kDhClockBits = 25,
   kDhWriteBit = 1 << 8,
   kDhFatBit = 1 << 9,
-  // A thread's labels never run ahead of its current epoch by more than this, nor wrap within a slot; so "is this my own
-  // access, made since the last release that counts?" is one subtraction and one comparison.
+  // A thread's labels never run ahead of its current epoch by more than this, nor wrap within a slot; so "is
+  // this my own access, made since the last release that counts?" is one subtraction and one comparison.
   kDhLabelWindowBits = 12,
 };
 
@@ -77,7 +79,7 @@ typedef struct DhFrameInfo {
 
 typedef struct DhFrame {
   const void* return_address;  // where the function was called from
-  uint32_t context;            // the runtime's: this frame's node in the tree of call stacks, 0 if not asked for yet
+  uint32_t context;  // the runtime's: this frame's node in the tree of call stacks, 0 if not asked for yet
   uint32_t reserved;
   void* const* variables;   // `info->count` addresses
   const DhFrameInfo* info;  // null if no variable escapes
@@ -85,19 +87,21 @@ typedef struct DhFrame {
 
 // What hot hooks read of the current thread. One per thread, in static thread-local storage.
 typedef struct DhHot {
-  uint64_t floor;      // the current epoch << kDhEpochShift: own accesses labelled from here on cover new ones
+  uint64_t floor;  // the current epoch << kDhEpochShift: own accesses labelled from here on cover new ones
   DhFrame* next_frame;  // the first free frame of the shadow call stack
 } DhHot;
 
 DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhHot __dh_hot;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Modules. Called by a constructor of every instrumented translation unit, before any other hook of that unit.
+// Modules. Called by a constructor of every instrumented translation unit, before any other hook of that
+// unit.
 DH_HOOK void __dh_module_init(uint32_t abi_version, const char* mode);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Functions. `__dh_enter` returns its frame; the same value is given to `__dh_leave`. After a landing pad, and after a call
-// that returns twice, `__dh_resume` makes the frame the innermost again, whatever was skipped.
+// Functions. `__dh_enter` returns its frame; the same value is given to `__dh_leave`. After a landing pad,
+// and after a call that returns twice, `__dh_resume` makes the frame the innermost again, whatever was
+// skipped.
 DH_HOOK DhFrame* __dh_enter(const void* return_address);
 DH_HOOK DhFrame* __dh_enter_with_variables(const void* return_address, void* const* variables,
                                            const DhFrameInfo* info);
@@ -108,8 +112,9 @@ DH_HOOK void __dh_resume(DhFrame* frame);
 DH_HOOK void __dh_end_of_life(void* address, size_t size);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Plain accesses. Sizes 1, 2, 4, 8, 16 that are naturally aligned have hooks of their own; everything else says its size.
-// Writes say the value about to be written (for 16 bytes: none), which only a report ever looks at.
+// Plain accesses. Sizes 1, 2, 4, 8, 16 that are naturally aligned have hooks of their own; everything else
+// says its size. Writes say the value about to be written (for 16 bytes: none), which only a report ever
+// looks at.
 DH_HOOK void __dh_read1(const void* address);
 DH_HOOK void __dh_read2(const void* address);
 DH_HOOK void __dh_read4(const void* address);
@@ -136,19 +141,21 @@ DH_HOOK void* __dh_memmove(void* to, const void* from, size_t size);
 DH_HOOK void* __dh_memset(void* to, int byte, size_t size);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Atomics: done by the runtime, so that value and order are one step. `order` is a memory_order of the C ABI (relaxed 0,
-// consume 1, acquire 2, release 3, acq_rel 4, seq_cst 5). `compare_exchange` returns the old value; the caller compares.
+// Atomics: done by the runtime, so that value and order are one step. `order` is a memory_order of the C ABI
+// (relaxed 0, consume 1, acquire 2, release 3, acq_rel 4, seq_cst 5). `compare_exchange` returns the old
+// value; the caller compares.
 typedef unsigned __int128 dh_u128;
-#define DH_ATOMICS(N, T)                                                                                            \
-  DH_HOOK T __dh_atomic_load##N(const volatile T* address, int order);                                             \
-  DH_HOOK void __dh_atomic_store##N(volatile T* address, T value, int order);                                      \
-  DH_HOOK T __dh_atomic_exchange##N(volatile T* address, T value, int order);                                      \
-  DH_HOOK T __dh_atomic_compare_exchange##N(volatile T* address, T expected, T desired, int success, int failure); \
-  DH_HOOK T __dh_atomic_fetch_add##N(volatile T* address, T value, int order);                                     \
-  DH_HOOK T __dh_atomic_fetch_sub##N(volatile T* address, T value, int order);                                     \
-  DH_HOOK T __dh_atomic_fetch_and##N(volatile T* address, T value, int order);                                     \
-  DH_HOOK T __dh_atomic_fetch_or##N(volatile T* address, T value, int order);                                      \
-  DH_HOOK T __dh_atomic_fetch_xor##N(volatile T* address, T value, int order);                                     \
+#define DH_ATOMICS(N, T)                                                                             \
+  DH_HOOK T __dh_atomic_load##N(const volatile T* address, int order);                               \
+  DH_HOOK void __dh_atomic_store##N(volatile T* address, T value, int order);                        \
+  DH_HOOK T __dh_atomic_exchange##N(volatile T* address, T value, int order);                        \
+  DH_HOOK T __dh_atomic_compare_exchange##N(volatile T* address, T expected, T desired, int success, \
+                                            int failure);                                            \
+  DH_HOOK T __dh_atomic_fetch_add##N(volatile T* address, T value, int order);                       \
+  DH_HOOK T __dh_atomic_fetch_sub##N(volatile T* address, T value, int order);                       \
+  DH_HOOK T __dh_atomic_fetch_and##N(volatile T* address, T value, int order);                       \
+  DH_HOOK T __dh_atomic_fetch_or##N(volatile T* address, T value, int order);                        \
+  DH_HOOK T __dh_atomic_fetch_xor##N(volatile T* address, T value, int order);                       \
   DH_HOOK T __dh_atomic_fetch_nand##N(volatile T* address, T value, int order);
 DH_ATOMICS(8, uint8_t)
 DH_ATOMICS(16, uint16_t)
@@ -156,8 +163,8 @@ DH_ATOMICS(32, uint32_t)
 DH_ATOMICS(64, uint64_t)
 DH_ATOMICS(128, dh_u128)
 #undef DH_ATOMICS
-// Other read-modify-writes (min, max, floating point): the compiler's own instruction runs between these two, which hold
-// the location's order.
+// Other read-modify-writes (min, max, floating point): the compiler's own instruction runs between these two,
+// which hold the location's order.
 DH_HOOK void __dh_atomic_begin(const volatile void* address, size_t size, int order);
 DH_HOOK void __dh_atomic_end(const volatile void* address, size_t size, int order);
 DH_HOOK void __dh_atomic_fence(int order);         // atomic_thread_fence

@@ -1,10 +1,11 @@
 // What interposed library calls tell the lane that is linked in.
 //
-// src/runtime/interpose/ knows *which* calls synchronise, allocate or touch memory; a lane (watch/, monitor/, record/) knows
-// what to make of it. Exactly one lane is linked into a program, so these are plain functions, resolved by the linker.
+// src/runtime/interpose/ knows *which* calls synchronise, allocate or touch memory; a lane (watch/, monitor/,
+// record/) knows what to make of it. Exactly one lane is linked into a program, so these are plain functions,
+// resolved by the linker.
 //
-// All of them may be called at any time on any thread, before the runtime is initialised and after exit included; they never
-// allocate with the program's allocator, never take the program's locks, and keep errno.
+// All of them may be called at any time on any thread, before the runtime is initialised and after exit
+// included; they never allocate with the program's allocator, never take the program's locks, and keep errno.
 #pragma once
 
 #include <pthread.h>
@@ -18,14 +19,17 @@ struct Pc {
   uintptr_t value;
 };
 #define DEADHEAT_CALLER_PC \
-  (::deadheat::lane::Pc{reinterpret_cast<uintptr_t>(__builtin_extract_return_addr(__builtin_return_address(0)))})
+  (::deadheat::lane::Pc{   \
+      reinterpret_cast<uintptr_t>(__builtin_extract_return_addr(__builtin_return_address(0)))})
 
-// --- Memory accesses made by library calls on the program's behalf. Called before the real call where it reads, and
+// --- Memory accesses made by library calls on the program's behalf. Called before the real call where it
+// reads, and
 //     before or after where it writes (when only the result says how much).
 void read(const void* address, size_t size, Pc pc);
 void write(void* address, size_t size, Pc pc);
 
-// --- Allocation. `allocated`: fresh memory, nobody has touched it. `freeing`: called before the memory is given back;
+// --- Allocation. `allocated`: fresh memory, nobody has touched it. `freeing`: called before the memory is
+// given back;
 //     counts as an access of the whole block ("free" in reports).
 void allocated(void* address, size_t size, Pc pc);
 void freeing(void* address, Pc pc);
@@ -33,20 +37,23 @@ void freeing(void* address, Pc pc);
 void mapped(void* address, size_t size, Pc pc);
 void unmapping(void* address, size_t size, Pc pc);
 
-// --- Happens-before through any object with an address (a semaphore, a file descriptor's key, a once flag, a guard).
+// --- Happens-before through any object with an address (a semaphore, a file descriptor's key, a once flag, a
+// guard).
 void acquire(const volatile void* object);        // what was released to it is ordered before what follows
 void release(const volatile void* object);        // what came before is added to what the object carries
 void release_store(const volatile void* object);  // what came before replaces what the object carries
-void forget(const volatile void* object);         // the object is gone; its address may be something else next
+void forget(const volatile void* object);  // the object is gone; its address may be something else next
 
-// --- Locks. `acquired` after the real call succeeded, `releasing` before it is made. `recursion` of recursive locks is
+// --- Locks. `acquired` after the real call succeeded, `releasing` before it is made. `recursion` of
+// recursive locks is
 //     counted by the interposer: only the outermost pair is told.
 enum class LockMode : uint8_t { kExclusive, kShared };
 void lock_acquired(const volatile void* lock, LockMode mode, Pc pc);
 void lock_releasing(const volatile void* lock, Pc pc);
 void lock_destroyed(const volatile void* lock);
 
-// --- Barriers, per generation: arrive before waiting, leave after. `participants` is the count it was initialised with.
+// --- Barriers, per generation: arrive before waiting, leave after. `participants` is the count it was
+// initialised with.
 struct BarrierTicket {
   uint64_t generation;
 };
@@ -55,8 +62,10 @@ BarrierTicket barrier_arrive(const volatile void* barrier);
 void barrier_leave(const volatile void* barrier, BarrierTicket ticket);
 void barrier_destroyed(const volatile void* barrier);
 
-// --- Threads. The interposer of pthread_create calls `thread_creating` in the parent, hands the result to the child, which
-//     calls `thread_started` first and `thread_finishing` last (after the destructors of thread-specific data).
+// --- Threads. The interposer of pthread_create calls `thread_creating` in the parent, hands the result to
+// the child, which
+//     calls `thread_started` first and `thread_finishing` last (after the destructors of thread-specific
+//     data).
 struct ThreadStart;
 ThreadStart* thread_creating(Pc pc);
 void thread_create_failed(ThreadStart* start);
@@ -74,11 +83,13 @@ void fork_preparing();
 void fork_parent();
 void fork_child();
 
-// --- Signals: true while this thread is inside the runtime, where a handler must not run instrumented code; the interposer
-//     of handlers then keeps the signal and calls the handler from `deliver_pending_signals`, which the lane calls on its
-//     way out.
+// --- Signals: true while this thread is inside the runtime, where a handler must not run instrumented code;
+// the interposer
+//     of handlers then keeps the signal and calls the handler from `deliver_pending_signals`, which the lane
+//     calls on its way out.
 bool inside_runtime();
-// Set by the interposer; called by the lane when the thread leaves the runtime and `signals_pending` is nonzero.
+// Set by the interposer; called by the lane when the thread leaves the runtime and `signals_pending` is
+// nonzero.
 extern void (*deliver_pending_signals)();
 extern __thread uint32_t signals_pending;
 
@@ -89,7 +100,8 @@ void ignore_sync_begin();
 void ignore_sync_end();
 void benign_race(const volatile void* address, size_t size, const char* description, Pc pc);
 
-// --- Start and end of the process. `initialise` may be called many times and early; only the first counts. `finish` writes
+// --- Start and end of the process. `initialise` may be called many times and early; only the first counts.
+// `finish` writes
 //     what is to be written and returns the exit code to use instead of `status`.
 void initialise();
 int finish(int status);

@@ -1,0 +1,103 @@
+// The bodies of the hot hooks: what every access of the program executes.
+//
+// An access needs no work if this thread already let one through that covers it: the same bytes, the same or
+// a stronger kind, and no release since that anybody has observed or still may (the spans filter,
+// src/detect/spans.h). The shadow cell says so directly: one of its halves carries a label of this thread at
+// or above the current one (`__dh_hot.floor`), and its byte mask includes ours. Anything else is the slow
+// path's business.
+//
+// This file is compiled twice: into the runtime, for unoptimised callers, and to bitcode that the compiler
+// plugin inlines into the program. It may therefore use nothing but abi.h. docs/performance.md counts its
+// instructions.
+#include "runtime/abi.h"
+
+#define DH_ALWAYS_INLINE static inline __attribute__((always_inline))
+
+namespace {
+
+constexpr uint64_t kWindow = uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits);
+
+// REQUIRES: `size` bytes at `address` lie within one granule.
+DH_ALWAYS_INLINE uint64_t byte_mask(uintptr_t address, uint32_t size) {
+  uint64_t const all = (uint64_t{1} << size) - 1;
+  return size == 8 ? all : all << (address & 7);
+}
+
+DH_ALWAYS_INLINE const DhCell* cell_of(uintptr_t address) {
+  DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+  if (__builtin_expect(chunk == nullptr, 0)) return nullptr;
+  return chunk + ((address & ((uintptr_t{1} << kDhChunkBits) - 1)) >> 3);
+}
+
+// Is `half` an access of this thread that covers one that needs the bits `need`?
+DH_ALWAYS_INLINE bool covers(uint64_t half, uint64_t floor, uint64_t need) {
+  return half - floor < kWindow && (half & need) == need;
+}
+
+DH_ALWAYS_INLINE uint64_t load(const uint64_t* half) { return __atomic_load_n(half, __ATOMIC_RELAXED); }
+
+DH_ALWAYS_INLINE void read(const void* at, uint32_t size) {
+  auto const address = reinterpret_cast<uintptr_t>(at);
+  const DhCell* const cell = cell_of(address);
+  uint64_t const need = byte_mask(address, size);
+  uint64_t const floor = __dh_hot.floor;
+  if (__builtin_expect(cell != nullptr, 1) &&
+      __builtin_expect(covers(load(&cell->half[0]), floor, need) || covers(load(&cell->half[1]), floor, need),
+                       1)) {
+    return;
+  }
+  __dh_read_slow(at, size);
+}
+
+DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
+  auto const address = reinterpret_cast<uintptr_t>(at);
+  const DhCell* const cell = cell_of(address);
+  uint64_t const need = byte_mask(address, size) | kDhWriteBit;
+  if (__builtin_expect(cell != nullptr, 1) &&
+      __builtin_expect(covers(load(&cell->half[0]), __dh_hot.floor, need), 1)) {
+    return;
+  }
+  __dh_write_slow(at, size, value);
+}
+
+}  // namespace
+
+void __dh_read1(const void* address) { read(address, 1); }
+void __dh_read2(const void* address) { read(address, 2); }
+void __dh_read4(const void* address) { read(address, 4); }
+void __dh_read8(const void* address) { read(address, 8); }
+void __dh_read16(const void* address) {
+  read(address, 8);
+  read(static_cast<const char*>(address) + 8, 8);
+}
+void __dh_write1(void* address, uint64_t value) { write(address, 1, value); }
+void __dh_write2(void* address, uint64_t value) { write(address, 2, value); }
+void __dh_write4(void* address, uint64_t value) { write(address, 4, value); }
+void __dh_write8(void* address, uint64_t value) { write(address, 8, value); }
+void __dh_write16(void* address) {
+  write(address, 8, 0);
+  write(static_cast<char*>(address) + 8, 8, 0);
+}
+
+DhFrame* __dh_enter(const void* return_address) {
+  DhFrame* const frame = __dh_hot.next_frame;
+  frame->return_address = return_address;
+  frame->context = 0;
+  frame->info = nullptr;
+  __dh_hot.next_frame = frame + 1;
+  return frame;
+}
+
+DhFrame* __dh_enter_with_variables(const void* return_address, void* const* variables,
+                                   const DhFrameInfo* info) {
+  DhFrame* const frame = __dh_hot.next_frame;
+  frame->return_address = return_address;
+  frame->context = 0;
+  frame->variables = variables;
+  frame->info = info;
+  __dh_hot.next_frame = frame + 1;
+  return frame;
+}
+
+void __dh_leave(DhFrame* frame) { __dh_hot.next_frame = frame; }
+void __dh_resume(DhFrame* frame) { __dh_hot.next_frame = frame + 1; }

@@ -1,0 +1,102 @@
+#include "runtime/platform/options.h"
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/print.h"
+
+extern "C" char** environ;
+
+namespace deadheat::platform {
+namespace {
+
+bool same(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+// The value if `text` starts with `key=`.
+const char* value_of(const char* text, const char* key) {
+  while (*key != '\0' && *text == *key) ++text, ++key;
+  return *key == '\0' && *text == '=' ? text + 1 : nullptr;
+}
+
+bool to_bool(const char* key, const char* value) {
+  if (same(value, "1") || same(value, "true") || same(value, "yes")) return true;
+  if (same(value, "0") || same(value, "false") || same(value, "no")) return false;
+  die(2, "DEADHEAT_OPTIONS: %s: expected 0 or 1, found '%s'", key, value);
+}
+
+uint32_t to_exit_code(const char* value) {
+  uint32_t number = 0;
+  for (const char* p = value; *p != '\0'; ++p) {
+    if (*p < '0' || *p > '9' || number > 255) number = 256;
+    if (number < 256) number = number * 10 + static_cast<uint32_t>(*p - '0');
+  }
+  if (*value == '\0' || number > 255)
+    die(2, "DEADHEAT_OPTIONS: exitcode: expected 0 to 255, found '%s'", value);
+  return number;
+}
+
+Filter to_filter(const char* value) {
+  if (same(value, "spans")) return Filter::kSpans;
+  if (same(value, "tree")) return Filter::kTree;
+  if (same(value, "none")) return Filter::kNone;
+  die(2, "DEADHEAT_OPTIONS: filter: expected spans, tree or none, found '%s'", value);
+}
+
+void take(Options& options, const char* item) {
+  const char* v;
+  if ((v = value_of(item, "log")))
+    options.log = v;
+  else if ((v = value_of(item, "tool")))
+    options.tool = v;
+  else if ((v = value_of(item, "filter")))
+    options.filter = to_filter(v);
+  else if ((v = value_of(item, "count")))
+    options.count = to_bool("count", v);
+  else if ((v = value_of(item, "quiet")))
+    options.quiet = to_bool("quiet", v);
+  else if ((v = value_of(item, "exitcode")))
+    options.exitcode = to_exit_code(v);
+  else
+    die(2, "DEADHEAT_OPTIONS: unknown option '%s'", item);
+}
+
+Options parse() {
+  Options options;
+  const char* text = nullptr;
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
+    if (const char* v = value_of(*e, "DEADHEAT_OPTIONS")) text = v;
+  }
+  if (text == nullptr) return options;
+  size_t length = 0;
+  while (text[length] != '\0') ++length;
+  auto* const copy_of =
+      static_cast<char*>(allocate(length + 1));  // values are kept for the life of the process
+  copy(copy_of, text, length + 1);
+  // Items are separated by blanks or colons; a colon that starts a path ("log=/a:b") is not expected in one.
+  for (char* p = copy_of; *p != '\0';) {
+    while (*p == ' ' || *p == ':') ++p;
+    char* const item = p;
+    while (*p != '\0' && *p != ' ' && *p != ':') ++p;
+    bool const last = *p == '\0';
+    *p = '\0';
+    if (*item != '\0') take(options, item);
+    if (last) break;
+    ++p;
+  }
+  return options;
+}
+
+}  // namespace
+
+const Options& options() {
+  static Options parsed;
+  static bool done;
+  if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+    parsed = parse();  // first asked for while the process has one thread
+    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+  }
+  return parsed;
+}
+
+}  // namespace deadheat::platform

@@ -1,0 +1,24 @@
+// DEADHEAT_OPTIONS: every run-time option of the runtime, in one table.
+#pragma once
+
+#include <stdint.h>
+
+namespace deadheat::platform {
+
+enum class Filter : uint8_t { kSpans, kTree, kNone };
+
+struct Options {
+  const char* log =
+      nullptr;  // raw findings go to LOG.<pid>; without it, to a `deadheat report-raw` started when needed
+  const char* tool = nullptr;  // the deadheat program, if not where it was installed
+  Filter filter = Filter::kSpans;
+  bool count = false;      // count every access (slower): for statistics
+  uint32_t exitcode = 66;  // of a program that is simply run and has findings; 0 keeps its own
+  bool quiet = false;
+};
+
+// Parses DEADHEAT_OPTIONS once. Unknown keys and bad values end the program with one clear line (exit code
+// 2).
+const Options& options();
+
+}  // namespace deadheat::platform
