@@ -1,0 +1,135 @@
+#include "detect/pipeline.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace deadheat::detect {
+namespace {
+
+template <class S>
+std::unique_ptr<Stage> make(StageContext context, DropRule) {
+  return std::make_unique<S>(std::move(context));
+}
+
+// The one place that knows every detector. Columns: name, guarantee, filter?, whole trace?, what may be
+// dropped before it.
+constexpr DetectorInfo kDetectors[] = {
+    {"none", "nothing: reads the trace and reports no race", false, false, DropRule::kNothing, make<Stage>},
+};
+
+}  // namespace
+
+std::span<const DetectorInfo> all_detectors() { return kDetectors; }
+
+const DetectorInfo* find_detector(std::string_view name) {
+  for (const DetectorInfo& info : kDetectors) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+void Pipeline::finish() {
+  for (const std::unique_ptr<Stage>& stage : stages_) stage->finish();
+}
+
+Status Pipeline::status() const {
+  for (const std::unique_ptr<Stage>& stage : stages_) {
+    if (stage->failure()) return *stage->failure();
+  }
+  return Nothing{};
+}
+
+std::vector<std::pair<std::string, Statistics>> Pipeline::statistics() const {
+  std::vector<std::pair<std::string, Statistics>> result;
+  for (const std::unique_ptr<Stage>& stage : stages_) {
+    result.emplace_back(std::string(stage->name()), stage->statistics());
+  }
+  return result;
+}
+
+Result<Pipeline> make_pipeline(std::string_view spec, const StageContext& context) {
+  std::vector<const DetectorInfo*> infos;
+  std::string_view rest = spec;
+  while (true) {
+    const std::size_t bar = rest.find('|');
+    const std::string_view name = rest.substr(0, bar);
+    const DetectorInfo* info = find_detector(name);
+    if (info == nullptr) {
+      std::string known;
+      for (const DetectorInfo& each : kDetectors)
+        known += (known.empty() ? "" : ", ") + std::string(each.name);
+      return Error{"detector '" + std::string(spec) + "': expected one of " + known + ", found '" +
+                   std::string(name) + "'"};
+    }
+    const bool last = bar == std::string_view::npos;
+    if (info->is_filter == last) {
+      return Error{"detector '" + std::string(spec) + "': expected a " + (last ? "detector" : "filter") +
+                   (last ? " at the end" : " before '|'") + ", found the " +
+                   (last ? "filter '" : "detector '") + std::string(name) + "'"};
+    }
+    infos.push_back(info);
+    if (last) break;
+    rest.remove_prefix(bar + 1);
+  }
+
+  Pipeline pipeline;
+  pipeline.spec_ = std::string(spec);
+  pipeline.whole_trace_ = infos.back()->whole_trace;
+  for (const DetectorInfo* info : infos) {
+    StageContext own = context;
+    own.name = info->name;
+    pipeline.stages_.push_back(info->make(std::move(own), infos.back()->drop_rule));
+  }
+  for (std::size_t i = 0; i + 1 < pipeline.stages_.size(); ++i) {
+    static_cast<Filter&>(*pipeline.stages_[i]).set_next(pipeline.stages_[i + 1].get());
+  }
+  return pipeline;
+}
+
+Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pipelines,
+                                    const Options& options,
+                                    const std::function<void(std::uint64_t)>& on_batch) {
+  constexpr std::size_t kBatch = 4096;
+  std::vector<Event> events(kBatch);
+  std::uint64_t position = 0;
+  while (!options.is_cancelled()) {
+    Result<std::size_t> got = source.read(events);
+    if (!got.ok()) return got.error();
+    if (*got == 0) break;
+    for (Pipeline& pipeline : pipelines) {
+      for (std::size_t i = 0; i < *got; ++i) pipeline.on_event(EventIndex(position + i), events[i]);
+      if (Status status = pipeline.status(); !status.ok()) return status.error();
+    }
+    position += *got;
+    if (on_batch) on_batch(position);
+  }
+  for (Pipeline& pipeline : pipelines) {
+    pipeline.finish();
+    if (Status status = pipeline.status(); !status.ok()) return status.error();
+  }
+  return position;
+}
+
+Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& race) {
+  std::vector<EventIndex> witness;
+  std::vector<std::uint64_t> left = race.cut;
+  Event event;
+  for (std::uint64_t index = 0; index < race.second.index.value(); ++index) {
+    Result<bool> more = source.next(event);
+    if (!more.ok()) return more.error();
+    if (!*more)
+      return Error{"event " + std::to_string(race.second.index.value()) +
+                   ": expected in the trace, found its end"};
+    const std::size_t thread = event.thread.index();
+    if (thread < left.size() && left[thread] > 0) {
+      --left[thread];
+      witness.push_back(EventIndex(index));
+    }
+  }
+  witness.push_back(race.first.index);
+  witness.push_back(race.second.index);
+  return witness;
+}
+
+}  // namespace deadheat::detect

@@ -1,0 +1,73 @@
+// Detectors and filters composed by name: `spans|fasttrack`.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "detect/detector.h"
+#include "trace/trace.h"
+
+namespace deadheat::detect {
+
+// Which accesses a filter in front of this detector may drop without changing what the detector promises; see
+// spans.h.
+enum class DropRule {
+  kNothing,   // the detector needs the whole trace
+  kReads,     // reads that see the same write again
+  kSection,   // same site, no synchronisation in between
+  kLockset,   // same locks, no other thread in between
+  kSite,      // same site, in the same span
+  kLocation,  // in the same span
+};
+
+struct DetectorInfo {
+  std::string_view name;
+  std::string_view guarantee;  // one line, for help
+  bool is_filter = false;
+  bool whole_trace = false;  // collects the events and works in finish()
+  DropRule drop_rule = DropRule::kNothing;
+  std::unique_ptr<Stage> (*make)(StageContext context, DropRule behind) = nullptr;
+};
+
+// Every registered detector and filter, in the order of the documentation.
+std::span<const DetectorInfo> all_detectors();
+const DetectorInfo* find_detector(std::string_view name);
+
+// A chain of filters that ends in a detector.
+class Pipeline {
+ public:
+  void on_event(EventIndex index, const Event& event) { stages_.front()->on_event(index, event); }
+  void finish();
+  // The first failure of any stage.
+  Status status() const;
+  // Per stage: its name and its counters.
+  std::vector<std::pair<std::string, Statistics>> statistics() const;
+  const std::string& spec() const { return spec_; }
+  bool whole_trace() const { return whole_trace_; }
+
+ private:
+  friend Result<Pipeline> make_pipeline(std::string_view, const StageContext&);
+  std::string spec_;
+  bool whole_trace_ = false;
+  std::vector<std::unique_ptr<Stage>> stages_;
+};
+
+// `spec` is stage names joined by `|`, the last one a detector, the others filters. `context.name` is
+// ignored.
+Result<Pipeline> make_pipeline(std::string_view spec, const StageContext& context);
+
+// Reads the source once through all pipelines and finishes them; stops early, without an error, when
+// `options.cancelled`. Returns the
+// number of events read. `on_batch(events so far)` is called now and then, for progress.
+Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pipelines,
+                                    const Options& options = {},
+                                    const std::function<void(std::uint64_t)>& on_batch = nullptr);
+
+// The witness of a race that has only a `cut`: reads the trace again from its start.
+Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& race);
+
+}  // namespace deadheat::detect

@@ -1,0 +1,123 @@
+#include "trace/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace deadheat {
+namespace {
+
+Error system_error(const std::string& path, std::string_view what) {
+  return Error{path + ": " + std::string(what) + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+Result<InputFile> InputFile::open(const std::string& path) {
+  InputFile file;
+  file.path_ = path;
+  file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file.descriptor_ < 0) return system_error(path, "cannot open");
+  struct stat status;
+  if (::fstat(file.descriptor_, &status) != 0) return system_error(path, "cannot open");
+  if (S_ISDIR(status.st_mode)) return Error{path + ": expected a file, found a folder"};
+  if (S_ISREG(status.st_mode)) file.size_ = static_cast<std::uint64_t>(status.st_size);
+  return file;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+InputFile& InputFile::operator=(InputFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<std::size_t> InputFile::read(std::span<char> out) {
+  std::size_t filled = 0;
+  while (filled < out.size()) {
+    const ssize_t n = ::read(descriptor_, out.data() + filled, out.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error(path_, "cannot read");
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  return filled;
+}
+
+Result<std::size_t> InputFile::read_at(std::uint64_t offset, std::span<char> out) {
+  std::size_t filled = 0;
+  while (filled < out.size()) {
+    const ssize_t n =
+        ::pread(descriptor_, out.data() + filled, out.size() - filled, static_cast<off_t>(offset + filled));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error(path_, "cannot read");
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  return filled;
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  OutputFile file;
+  file.path_ = path;
+  struct stat status;
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) return Error{path + ": expected a file, found a folder"};
+  const bool direct = exists && !S_ISREG(status.st_mode);
+  if (!direct) file.temporary_ = path + ".part" + std::to_string(::getpid());
+  const std::string& target = direct ? path : file.temporary_;
+  file.descriptor_ = ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file.descriptor_ < 0) {
+    const Error error = system_error(path, "cannot create");
+    file.temporary_.clear();
+    return error;
+  }
+  return file;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})) {}
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(path_, other.path_);
+  std::swap(temporary_, other.temporary_);
+  return *this;
+}
+OutputFile::~OutputFile() { abandon(); }
+
+void OutputFile::abandon() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (!temporary_.empty()) ::unlink(std::exchange(temporary_, {}).c_str());
+}
+
+Status OutputFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error(path_, "cannot write");
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return Nothing{};
+}
+
+Status OutputFile::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0) return system_error(path_, "cannot write");
+  if (!temporary_.empty()) {
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error(path_, "cannot create");
+    temporary_.clear();
+  }
+  return Nothing{};
+}
+
+}  // namespace deadheat

@@ -1,0 +1,55 @@
+// Files as the readers and writers need them: whole reads, errors as Result, output that appears only when
+// complete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace deadheat {
+
+class InputFile {
+ public:
+  static Result<InputFile> open(const std::string& path);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+  ~InputFile();
+
+  // Fills `out` as far as the file goes; fewer bytes only at its end.
+  Result<std::size_t> read(std::span<char> out);
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<char> out);
+  // 0 if it is not a regular file.
+  std::uint64_t size() const { return size_; }
+
+ private:
+  InputFile() = default;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+  std::string path_;
+};
+
+// Written beside its final name, renamed by close(): an error or a crash leaves no file under that name.
+// Something that is not a regular file (a pipe, /dev/stdout) is written directly.
+class OutputFile {
+ public:
+  static Result<OutputFile> create(const std::string& path);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  ~OutputFile();
+
+  Status write(std::string_view bytes);
+  Status close();
+
+ private:
+  OutputFile() = default;
+  void abandon();
+  int descriptor_ = -1;
+  std::string path_;
+  std::string temporary_;  // empty if written directly
+};
+
+}  // namespace deadheat

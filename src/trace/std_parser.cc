@@ -1,0 +1,241 @@
+// STD: `thread|operation|place`. See docs/traces.md for what the fields may hold.
+//
+// A name is any run of printable bytes (UTF-8 passes through) without `|`; inside an operation its
+// parentheses must be balanced, and commas and semicolons may stand only inside its own parentheses, because
+// they separate the members of `enter(f;x,y)`. Nothing here recurses and nothing is sized by a number in the
+// input.
+#include "trace/std_parser.h"
+
+#include <charconv>
+#include <string>
+#include <vector>
+
+namespace deadheat {
+namespace {
+
+struct Operation {
+  std::string_view word;
+  EventKind kind;
+};
+constexpr Operation kOperations[] = {
+    {"r", EventKind::kRead},      {"w", EventKind::kWrite},     {"acq", EventKind::kAcquire},
+    {"rel", EventKind::kRelease}, {"fork", EventKind::kFork},   {"join", EventKind::kJoin},
+    {"begin", EventKind::kBegin}, {"end", EventKind::kEnd},     {"branch", EventKind::kBranch},
+    {"snd", EventKind::kSend},    {"rcv", EventKind::kReceive}, {"enter", EventKind::kEnter},
+    {"leave", EventKind::kLeave},
+};
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return text;
+}
+
+// For messages: short, printable, in quotes.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kShown = 40;
+  std::string result = "'";
+  for (std::size_t i = 0; i < text.size() && i < kShown; ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != 0x7f) {
+      result += text[i];
+    } else {
+      constexpr char kHex[] = "0123456789abcdef";
+      result += "\\x";
+      result += kHex[c >> 4];
+      result += kHex[c & 15];
+    }
+  }
+  result += text.size() > kShown ? "...'" : "'";
+  return result;
+}
+
+Error expected(std::string_view what, std::string_view found) {
+  std::string message = "expected ";
+  message.append(what);
+  message += ", found ";
+  message += found.empty() ? std::string("nothing") : quoted(found);
+  return Error{std::move(message)};
+}
+
+bool has_control_character(std::string_view text) {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return true;
+  }
+  return false;
+}
+
+Status check_name(std::string_view name, std::string_view what) {
+  if (name.empty()) return expected(what, name);
+  if (name.size() > kMaxNameBytes) {
+    return Error{"expected " + std::string(what) + " of at most " + std::to_string(kMaxNameBytes) +
+                 " bytes, found one of " + std::to_string(name.size())};
+  }
+  if (has_control_character(name)) return expected(std::string(what) + " without control characters", name);
+  return Nothing{};
+}
+
+// The position of the parenthesis that closes the one before `text`, or npos.
+std::size_t closing(std::string_view text) {
+  std::size_t depth = 1;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')' && --depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+// The first `,` or `;` of `text` outside its own parentheses, or npos.
+std::size_t separator(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')' && depth > 0) --depth;
+    if (depth == 0 && (text[i] == ',' || text[i] == ';')) return i;
+  }
+  return std::string_view::npos;
+}
+
+bool is_integer(std::string_view text) {
+  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
+  if (text.empty()) return false;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_place(std::string_view text) {
+  if (is_integer(text)) return true;
+  const std::size_t colon = text.rfind(':');
+  return colon != std::string_view::npos && colon > 0 && colon + 1 < text.size() && text[colon + 1] != '-' &&
+         is_integer(text.substr(colon + 1));
+}
+
+Status StdParser::set_thread(std::string_view name, std::uint32_t& id) {
+  if (!last_thread_.empty() && name == last_thread_) {
+    id = last_thread_id_;
+    return Nothing{};
+  }
+  if (Status status = check_name(name, "a thread"); !status.ok()) return status;
+  id = names_.threads.intern(name);
+  if (id >= kMaxThreads) {
+    return Error{"expected at most " + std::to_string(kMaxThreads) + " threads, found one more, " +
+                 quoted(name)};
+  }
+  last_thread_.assign(name);
+  last_thread_id_ = id;
+  return Nothing{};
+}
+
+Status StdParser::parse_reachable(std::string_view list, Event& event) {
+  std::vector<ObjectId> members;
+  while (!list.empty()) {
+    const std::size_t end = separator(list);
+    const std::string_view name = trim(list.substr(0, end));
+    if (Status status = check_name(name, "a location"); !status.ok()) return status;
+    members.push_back(ObjectId(names_.locations.intern(name)));
+    if (end == std::string_view::npos) break;
+    if (list[end] == ';' || end + 1 == list.size()) return expected("a location after ','", list.substr(end));
+    list.remove_prefix(end + 1);
+  }
+  event.value = names_.reachable.intern(std::move(members));
+  return Nothing{};
+}
+
+Status StdParser::parse_operation(std::string_view text, Event& event) {
+  std::size_t word_end = 0;
+  while (word_end < text.size() && text[word_end] >= 'a' && text[word_end] <= 'z') ++word_end;
+  const std::string_view word = text.substr(0, word_end);
+  const Operation* operation = nullptr;
+  for (const Operation& candidate : kOperations) {
+    if (candidate.word == word) operation = &candidate;
+  }
+  if (operation == nullptr) {
+    return expected("r, w, acq, rel, fork, join, begin, end, branch, snd, rcv, enter or leave", text);
+  }
+  event.kind = operation->kind;
+  std::string_view rest = text.substr(word_end);
+
+  NameTable* table = names_.table(event.kind);
+  if (table == nullptr) {
+    if (!trim(rest).empty()) return expected("'|' after " + std::string(word), rest);
+    return Nothing{};
+  }
+
+  if (rest.empty() || rest.front() != '(') return expected("'(' after " + std::string(word), rest);
+  rest.remove_prefix(1);
+  const std::size_t close = closing(rest);
+  if (close == std::string_view::npos) return expected("a closing ')' for " + std::string(word) + "(", rest);
+  std::string_view inside = rest.substr(0, close);
+  rest = trim(rest.substr(close + 1));
+
+  std::string_view name = inside;
+  const std::size_t mark = separator(inside);
+  if (event.kind == EventKind::kEnter) {
+    std::string_view list;
+    if (mark != std::string_view::npos) {
+      if (inside[mark] != ';') return expected("';' after the function's name", inside.substr(mark));
+      name = inside.substr(0, mark);
+      list = trim(inside.substr(mark + 1));
+    }
+    if (Status status = parse_reachable(list, event); !status.ok()) return status;
+  } else if (mark != std::string_view::npos) {
+    return expected("one name in " + std::string(word) + "()", inside);
+  }
+  name = trim(name);
+
+  if (table == &names_.threads) {
+    std::uint32_t child = 0;
+    if (Status status = set_thread(name, child); !status.ok()) return status;
+    event.object = ObjectId(child);
+  } else {
+    if (Status status = check_name(name, "a name in " + std::string(word) + "()"); !status.ok())
+      return status;
+    event.object = ObjectId(table->intern(name));
+  }
+
+  if (rest.empty()) return Nothing{};
+  if (!is_access(event.kind) || rest.front() != '=') {
+    return expected(is_access(event.kind) ? "'=' or '|' after ')'" : "'|' after ')'", rest);
+  }
+  rest = trim(rest.substr(1));
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (code == std::errc::result_out_of_range) return expected("a value that fits 64 bits", rest);
+  if (code != std::errc() || end != rest.data() + rest.size()) return expected("an integer after '='", rest);
+  event.value = static_cast<std::uint64_t>(value);
+  event.has_value = true;
+  return Nothing{};
+}
+
+Result<bool> StdParser::parse(std::string_view line, std::uint32_t number, Event& event) {
+  line = trim(line);
+  if (line.empty() || line.front() == '#') return false;
+  event = Event{};
+  event.line = number;
+
+  const std::size_t bar = line.find('|');
+  if (bar == std::string_view::npos) return expected("thread|operation|place", line);
+  const std::size_t last = line.rfind('|');
+  if (last == bar) return expected("'|' and a place after the operation", line.substr(bar + 1));
+
+  const std::string_view operation = trim(line.substr(bar + 1, last - bar - 1));
+  if (operation.find('|') != std::string_view::npos)
+    return expected("three fields, thread|operation|place", line);
+  const std::string_view place = trim(line.substr(last + 1));
+  if (!is_place(place)) return expected("a place, an integer or file:line", place);
+  if (Status status = check_name(place, "a place"); !status.ok()) return status.error();
+
+  std::uint32_t thread = 0;
+  if (Status status = set_thread(trim(line.substr(0, bar)), thread); !status.ok()) return status.error();
+  event.thread = ThreadId(thread);
+  if (Status status = parse_operation(operation, event); !status.ok()) return status.error();
+  event.site = SiteId(names_.sites.intern(place));
+  return true;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,44 @@
+// One line of STD text to one event. Apart from the reader so that tests and other sources of lines can use
+// it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "trace/event.h"
+#include "trace/names.h"
+
+namespace deadheat {
+
+// Longer lines are refused before they are read to their end; a BarrierPair of a million locations still
+// fits.
+inline constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;
+// A name longer than this is a broken file, not a name.
+inline constexpr std::size_t kMaxNameBytes = std::size_t{64} << 10;
+// More threads than this is a broken file as well; detectors keep state per thread.
+inline constexpr std::uint32_t kMaxThreads = std::uint32_t{1} << 20;
+
+// What a place may be: an integer or file:line.
+bool is_place(std::string_view text);
+
+class StdParser {
+ public:
+  explicit StdParser(Names& names) : names_(names) {}
+
+  // True if the line holds an event, false if it is blank or a comment. An error says what was expected and
+  // what was found, without file and line: the caller knows them.
+  Result<bool> parse(std::string_view line, std::uint32_t number, Event& event);
+
+ private:
+  Status parse_operation(std::string_view text, Event& event);
+  Status parse_reachable(std::string_view list, Event& event);
+  Status set_thread(std::string_view name, std::uint32_t& id);
+
+  Names& names_;
+  // Neighbouring lines mostly name the same thread.
+  std::string last_thread_;
+  std::uint32_t last_thread_id_ = 0;
+};
+
+}  // namespace deadheat

@@ -1,0 +1,84 @@
+#include "trace/trace.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "trace/std_text.h"
+
+namespace deadheat {
+namespace {
+
+constexpr std::size_t kBatch = 4096;
+
+class MemorySource final : public TraceSource {
+ public:
+  explicit MemorySource(const Trace& trace) : trace_(trace) {}
+  const Names& names() const override { return trace_.names; }
+  Result<std::size_t> read(std::span<Event> out) override {
+    const std::size_t count = std::min(out.size(), trace_.events.size() - position_);
+    std::copy_n(trace_.events.begin() + static_cast<std::ptrdiff_t>(position_), count, out.begin());
+    position_ += count;
+    return count;
+  }
+  std::string note() const override { return trace_.note; }
+  std::optional<std::uint64_t> total_events() const override { return trace_.events.size(); }
+  double progress() const override {
+    return trace_.events.empty() ? 1
+                                 : static_cast<double>(position_) / static_cast<double>(trace_.events.size());
+  }
+
+ private:
+  const Trace& trace_;
+  std::size_t position_ = 0;
+};
+
+bool ends_with(const std::string& path, std::string_view suffix) {
+  return path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix;
+}
+
+}  // namespace
+
+Result<bool> TraceSource::next(Event& event) {
+  if (position_ == filled_) {
+    buffer_.resize(kBatch);
+    Result<std::size_t> got = read(buffer_);
+    if (!got.ok()) return got.error();
+    position_ = 0;
+    filled_ = *got;
+    if (filled_ == 0) return false;
+  }
+  event = buffer_[position_++];
+  return true;
+}
+
+Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path) { return open_std(path); }
+
+Result<std::unique_ptr<TraceSink>> create_trace(const std::string& path, const WriteOptions& options) {
+  if (ends_with(path, ".std")) return create_std(path, options);
+  return Error{path + ": expected a name that ends in .std (text) or .dht (binary)"};
+}
+
+Result<Trace> read_all(TraceSource& source) {
+  Trace trace;
+  std::vector<Event> buffer(kBatch);
+  while (true) {
+    Result<std::size_t> got = source.read(buffer);
+    if (!got.ok()) return got.error();
+    if (*got == 0) break;
+    trace.events.insert(trace.events.end(), buffer.begin(),
+                        buffer.begin() + static_cast<std::ptrdiff_t>(*got));
+  }
+  trace.names = source.names();
+  trace.note = source.note();
+  return trace;
+}
+
+Result<Trace> read_trace(const std::string& path) {
+  Result<std::unique_ptr<TraceSource>> source = open_trace(path);
+  if (!source.ok()) return source.error();
+  return read_all(**source);
+}
+
+std::unique_ptr<TraceSource> source_of(const Trace& trace) { return std::make_unique<MemorySource>(trace); }
+
+}  // namespace deadheat
