@@ -1,4 +1,5 @@
-// The one form of a finding, whatever lane or detector it comes from. Four renderings know it: terminal, JSON, SARIF, HTML.
+// The one form of a finding, whatever lane or detector it comes from. Four renderings know it: terminal,
+// JSON, SARIF, HTML.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,18 @@
 
 namespace deadheat::report {
 
-// A place a person knows. Any part may be missing: `function` without debug info, only `module`+`offset` without symbols.
+// A place a person knows. Any part may be missing: `function` without debug info, only `module`+`offset`
+// without symbols.
 struct Location {
   std::string file;  // as the compiler was given it
   int line = 0;
   int column = 0;
   std::string function;
-  std::string module;  // path of the executable or shared library
-  std::uint64_t offset = 0;
-  std::string place;  // a trace's place, when there is no source
+  int function_line =
+      0;  // where the function starts, 0 if unknown: what a line is measured from in a fingerprint
+  std::string module;        // path of the executable or shared library
+  std::uint64_t offset = 0;  // the address within the module, as its file on disk numbers it
+  std::string place;         // a trace's place, when there is no source
 };
 
 using Stack = std::vector<Location>;  // innermost first, inlined frames included
@@ -47,14 +51,15 @@ enum class VariableKind { kUnknown, kGlobal, kHeap, kStack, kThreadLocal, kTrace
 
 struct Variable {
   std::string name;
+  std::string member;  // the part that raced, if the debug information tells: "accounts[3].balance"
   VariableKind kind = VariableKind::kUnknown;
   std::uint64_t address = 0;  // start of the variable or block
   std::uint64_t size = 0;
-  std::uint64_t offset = 0;  // of the racy bytes within it
-  Location declared;         // a global's or stack variable's declaration, if known
-  Stack allocated;           // a heap block's allocation
+  std::uint64_t offset = 0;             // of the racy bytes within it
+  Location declared;                    // a global's or stack variable's declaration, if known
+  Stack allocated;                      // a heap block's allocation
   std::optional<std::uint32_t> thread;  // who allocated the block, or whose stack it is
-  Stack freed;               // who freed it, when it was freed already
+  Stack freed;                          // who freed it, when it was freed already
 };
 
 struct Thread {
@@ -62,6 +67,7 @@ struct Thread {
   std::string name;
   std::optional<std::uint32_t> parent;
   Stack created;
+  std::uint64_t os_id = 0;
 };
 
 enum class Kind { kDataRace, kHighLevelRace };
@@ -72,26 +78,30 @@ struct Finding {
   Kind kind = Kind::kDataRace;
   std::vector<std::string> detectors;
   Verdict verdict = Verdict::kUnclassified;
-  std::string reason;             // of the verdict
-  std::string why;                // why nothing orders the accesses
+  std::string reason;               // of the verdict
+  std::string why;                  // why nothing orders the accesses
   std::vector<Variable> variables;  // one for a data race
-  std::vector<Access> accesses;   // ordered by place
-  std::vector<Thread> threads;    // those of the accesses
+  std::vector<Access> accesses;     // ordered by place
+  std::vector<Thread> threads;      // those of the accesses
   std::uint64_t instances = 1;
   std::vector<std::uint64_t> witness;  // event numbers in the order that shows a predicted race
 };
 
 struct Program {
   std::vector<std::string> command;
-  int exit = 0;
+  int exit = 0;       // its exit code, or 128 + the signal that ended it
+  std::string again;  // the command line that shows the findings again
 };
 
 struct Report {
   std::string mode;
   Program program;
   std::vector<Finding> findings;
-  // Free-form; what is documented in docs/ may be relied upon. Values are numbers or strings in JSON notation.
+  // Free-form; what is documented in docs/ may be relied upon. Values are numbers or strings in JSON
+  // notation.
   std::map<std::string, std::string> statistics;
+  bool incomplete = false;         // the run or the analysis was cut short: there may be more
+  std::uint64_t suppressed = 0;    // findings that a suppression took away
   std::vector<std::string> notes;  // one line each: "incomplete: ...", "2 findings suppressed by ..."
 };
 

@@ -1,0 +1,99 @@
+// deadheat run: run an instrumented program, collect its findings, report.
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/lane_options.h"
+#include "cli/process.h"
+#include "cli/reporting.h"
+#include "cli/signals.h"
+#include "cli/watching.h"
+#include "report/prose.h"
+
+namespace deadheat::cli {
+namespace {
+
+class RunCommand : public Command {
+ public:
+  std::string name() const override { return "run"; }
+  std::string summary() const override { return "run an instrumented program and report its races"; }
+  std::string usage() const override { return "run [options] -- PROGRAM ARGS..."; }
+  std::string examples() const override {
+    return "  deadheat-c++ -g bank.cpp -o bank          build it with the wrapper\n"
+           "  deadheat run -- ./bank 8                  races are printed to standard error\n"
+           "  deadheat run --json out.json -- ./bank 8  and written to a file\n"
+           "  deadheat run -- make check                everything instrumented that it starts is watched\n";
+  }
+  bool runs_program() const override { return true; }
+
+  void add_options(CLI::App& app) override {
+    lane_.add_options(app);
+    reporting_.add_options(app);
+  }
+
+  int run(const std::vector<std::string>& rest) override {
+    if (rest.empty()) {
+      complain("run: no program given; usage: deadheat run [options] -- PROGRAM ARGS...");
+      return kExitUsage;
+    }
+    std::string file = find_in_path(rest[0]);
+    if (file.empty()) {
+      complain(fmt::format("{}: not found in PATH", rest[0]));
+      return kExitUsage;
+    }
+    if (!lane_.prepare() || !reporting_.prepare()) return kExitUsage;
+    TemporaryFolder folder;
+    if (folder.path().empty()) {
+      complain(folder.error());
+      return kExitUsage;
+    }
+    Watching watching;
+    watching.program.file = file;
+    watching.program.words = rest;
+    watching.filter = lane_.filter();
+    auto watched = watch(watching, folder.path(), reporting_.suppressions());
+    if (!watched) {
+      complain(watched.error().message);
+      return kExitUsage;
+    }
+    if (!watched->any_log) {
+      complain(unwatched(file, *watched));
+      return kExitUsage;
+    }
+    if (!lane_.mode().empty() && lane_.mode() != watched->report.mode) {
+      complain(fmt::format(
+          "{}: built for --deadheat-mode={}, and --mode {} was asked for: build it again for that lane",
+          rest[0], watched->report.mode, lane_.mode()));
+      return kExitUsage;
+    }
+    report::Report& report = watched->report;
+    report.program.command = rest;
+    report.program.again = "deadheat run --";
+    for (const std::string& word : rest) report.program.again += " " + report::shell_quoted(word);
+    return reporting_.finish(report, watched->end.code);
+  }
+
+ private:
+  // Why there is nothing to report, in one line. It must never look like "no races".
+  static std::string unwatched(const std::string& file, const Watched& watched) {
+    std::string how = watched.end.signal != 0 ? fmt::format("ended by signal {}", watched.end.signal)
+                                              : fmt::format("exit code {}", watched.end.code);
+    if (is_instrumented(file)) {
+      return fmt::format(
+          "{}: nothing was watched: the program is instrumented, but its runtime did not start ({})", file,
+          how);
+    }
+    return fmt::format(
+        "{}: nothing was watched: it is not instrumented and started nothing that is ({}); "
+        "build with deadheat-cc or deadheat-c++",
+        file, how);
+  }
+
+  LaneOptions lane_;
+  Reporting reporting_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace deadheat::cli

@@ -1,0 +1,117 @@
+// deadheat: find the command, give it its words, return its exit code. Everything else is in one cmd_*.cc a
+// command.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "cli/command.h"
+#include "cli/signals.h"
+
+namespace deadheat::cli {
+
+void complain(const std::string& text) { fmt::print(stderr, "deadheat: {}\n", text); }
+
+std::vector<std::unique_ptr<Command>> all_commands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_run_command());
+  commands.push_back(make_check_command());
+  commands.push_back(make_report_raw_command());
+  commands.push_back(make_version_command());
+  commands.push_back(make_help_command());
+  return commands;
+}
+
+std::string help_of(Command& command) {
+  CLI::App app(command.summary());
+  command.add_options(app);
+  std::string text = fmt::format("deadheat {}: {}\n\nusage: deadheat {}\n", command.name(), command.summary(),
+                                 command.usage());
+  // CLI11's own text starts with description and usage: ours say it better, so only its options are kept.
+  std::string options = app.help();
+  if (std::size_t at = options.find("Options:"); at != std::string::npos) {
+    text += "\noptions:" + options.substr(at + 8);
+  }
+  while (text.ends_with("\n\n")) text.pop_back();
+  if (!command.examples().empty()) text += fmt::format("\nexamples:\n{}", command.examples());
+  return text;
+}
+
+namespace {
+
+int usage_error(const Command& command, const std::string& what) {
+  complain(fmt::format("{}: {}", command.name(), what));
+  fmt::print(stderr, "usage: deadheat {}\nsee also: deadheat help {}\n", command.usage(), command.name());
+  return kExitUsage;
+}
+
+int run_command(Command& command, std::vector<std::string> words) {
+  CLI::App app(command.summary());
+  app.set_help_flag("-h,--help", "show this help");
+  command.add_options(app);
+  if (command.runs_program()) app.prefix_command();
+
+  // What follows `--` is not ours to read. A program may also be named without it; then its first word ends
+  // our options.
+  std::vector<std::string> rest;
+  bool had_dashes = false;
+  if (auto dashes = std::find(words.begin(), words.end(), "--"); dashes != words.end()) {
+    had_dashes = true;
+    rest.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
+  try {
+    std::reverse(words.begin(), words.end());
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help_of(command));
+    return kExitClean;
+  } catch (const CLI::ParseError& error) {
+    std::string what = error.what();
+    if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z') what[0] = static_cast<char>(what[0] - 'A' + 'a');
+    return usage_error(command, what);
+  }
+  if (command.runs_program()) {
+    std::vector<std::string> before = app.remaining();
+    if (!before.empty() && before[0].starts_with("-")) {
+      return usage_error(command, fmt::format("unknown option {}", before[0]));
+    }
+    if (!before.empty() && had_dashes) before.push_back("--");  // it was the program's own
+    rest.insert(rest.begin(), before.begin(), before.end());
+  }
+  return command.run(rest);
+}
+
+int dispatch(std::vector<std::string> words) {
+  if (words.empty()) {
+    fmt::print(stderr, "deadheat: no command given; see: deadheat help\n");
+    return kExitUsage;
+  }
+  std::string name = words.front();
+  words.erase(words.begin());
+  if (name == "-h" || name == "--help") name = "help";
+  if (name == "-V" || name == "--version") name = "version";
+  for (auto& command : all_commands()) {
+    if (command->name() == name) return run_command(*command, std::move(words));
+  }
+  complain(fmt::format("unknown command \"{}\"; see: deadheat help", name));
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace deadheat::cli
+
+int main(int argc, char** argv) {
+  try {
+    deadheat::cli::start_signal_handling();
+    int code = deadheat::cli::dispatch({argv + 1, argv + argc});
+    // Output that cannot be delivered is a failure, not a success with nothing to show.
+    if (std::fflush(stdout) != 0 && code == 0) code = deadheat::cli::kExitUsage;
+    return code;
+  } catch (const std::exception& fault) {
+    deadheat::cli::complain(fmt::format("internal fault: {}", fault.what()));
+    return deadheat::cli::kExitFault;
+  }
+}

@@ -1,0 +1,66 @@
+// The options that all reporting commands share, and what they do: open the report files before any work
+// starts, print and write when it is done, choose the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "report/finding.h"
+#include "triage/suppressions.h"
+
+namespace deadheat::cli {
+
+// One file that a report goes to. Opened (and so checked) early, written once; if nothing was written, a file
+// that we made is removed again, and one that was there keeps its content.
+class ReportFile {
+ public:
+  static Result<std::unique_ptr<ReportFile>> open(const std::string& path);
+  ~ReportFile();
+  ReportFile(const ReportFile&) = delete;
+  ReportFile& operator=(const ReportFile&) = delete;
+
+  Status write(const std::string& text);
+
+ private:
+  ReportFile(std::string path, int fd, bool made) : path_(std::move(path)), fd_(fd), made_(made) {}
+
+  std::string path_;
+  int fd_;
+  bool made_;
+  bool written_ = false;
+};
+
+class Reporting {
+ public:
+  void add_options(CLI::App& app);
+
+  // Reads the suppressions and opens the report files. On an error, which was printed, the command must end
+  // with kExitUsage.
+  bool prepare();
+
+  // Prints the report to standard error unless --quiet, writes the files. The result is the exit code:
+  // findings, or else `otherwise`.
+  int finish(const report::Report& report, int otherwise);
+  // The same when the findings were printed one by one already: the summary only, and only if there is
+  // something to say.
+  int finish_printed(const report::Report& report);
+
+  triage::Suppressions& suppressions() { return suppressions_; }
+  bool quiet() const { return quiet_; }
+  bool color() const;
+
+ private:
+  int write_files(const report::Report& report, int otherwise);
+
+  std::string json_, sarif_, html_;
+  std::vector<std::string> suppression_files_;
+  bool quiet_ = false;
+  bool no_color_ = false;
+  triage::Suppressions suppressions_;
+  std::unique_ptr<ReportFile> json_file_, sarif_file_, html_file_;
+};
+
+}  // namespace deadheat::cli

@@ -1,0 +1,162 @@
+#include "report/merge.h"
+
+#include <algorithm>
+#include <cctype>
+#include <compare>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "report/names.h"
+#include "triage/fingerprint.h"
+
+namespace deadheat::report {
+namespace {
+
+// "9" before "10", "a.c:9" before "a.c:10": a trace's places are words with numbers in them.
+std::weak_ordering compare_natural(std::string_view a, std::string_view b) {
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a[0]) && is_digit(b[0])) {
+      auto number = [&](std::string_view& text) {
+        std::size_t end = 0;
+        while (end < text.size() && is_digit(text[end])) end++;
+        std::string_view digits = text.substr(0, end);
+        text.remove_prefix(end);
+        while (digits.size() > 1 && digits[0] == '0') digits.remove_prefix(1);
+        return digits;
+      };
+      std::string_view x = number(a), y = number(b);
+      if (x.size() != y.size()) return x.size() <=> y.size();
+      if (int order = x.compare(y); order != 0) return order <=> 0;
+      continue;
+    }
+    if (a[0] != b[0]) return a[0] <=> b[0];
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.size() <=> b.size();
+}
+
+std::weak_ordering compare_places(const Location& a, const Location& b) {
+  if (auto order = a.file <=> b.file; order != 0) return order;
+  if (auto order = a.line <=> b.line; order != 0) return order;
+  if (auto order = compare_natural(a.place, b.place); order != 0) return order;
+  if (auto order = a.column <=> b.column; order != 0) return order;
+  if (auto order = a.function <=> b.function; order != 0) return order;
+  if (!a.file.empty()) return std::weak_ordering::equivalent;  // the same source line in two builds of it
+  if (auto order = a.module <=> b.module; order != 0) return order;
+  return a.offset <=> b.offset;
+}
+
+std::weak_ordering compare_stacks(const Stack& a, const Stack& b) {
+  for (std::size_t i = 0; i < a.size() && i < b.size(); i++) {
+    if (auto order = compare_places(a[i], b[i]); order != 0) return order;
+  }
+  return a.size() <=> b.size();
+}
+
+// The strongest operation first: two writes say more than a write and a read.
+int rank(Operation operation) {
+  switch (operation) {
+    case Operation::kFree:
+      return 0;
+    case Operation::kWrite:
+      return 1;
+    case Operation::kAtomicWrite:
+      return 2;
+    case Operation::kRead:
+      return 3;
+    case Operation::kAtomicRead:
+      return 4;
+  }
+  return 5;
+}
+
+std::weak_ordering compare_accesses(const Access& a, const Access& b) {
+  if (auto order = compare_places(a.location, b.location); order != 0) return order;
+  if (auto order = rank(a.operation) <=> rank(b.operation); order != 0) return order;
+  if (auto order = compare_stacks(a.stack, b.stack); order != 0) return order;
+  return std::tie(a.size, a.event) <=> std::tie(b.size, b.event);
+}
+
+// Which of two instances of one finding is shown. Equal ones keep their order of arrival.
+bool shown_before(const Finding& a, const Finding& b) {
+  int rank_a = 0, rank_b = 0;
+  for (const Access& access : a.accesses) rank_a += rank(access.operation);
+  for (const Access& access : b.accesses) rank_b += rank(access.operation);
+  if (rank_a != rank_b) return rank_a < rank_b;
+  for (std::size_t i = 0; i < a.accesses.size() && i < b.accesses.size(); i++) {
+    if (auto order = compare_accesses(a.accesses[i], b.accesses[i]); order != 0) return order < 0;
+  }
+  return false;
+}
+
+std::string place_identity(const Location& location) {
+  if (!location.file.empty()) return location.file + ":" + std::to_string(location.line);
+  if (!location.place.empty()) return "place " + location.place;
+  return location.module + "+" + hex(location.offset);
+}
+
+void add_variables(std::vector<Variable>& all, const std::vector<Variable>& more) {
+  for (const Variable& variable : more) {
+    bool is_known = variable.name.empty() || std::any_of(all.begin(), all.end(), [&](const Variable& other) {
+                      return other.name == variable.name && other.kind == variable.kind;
+                    });
+    if (!is_known) all.push_back(variable);
+  }
+}
+
+}  // namespace
+
+void order_accesses(Finding& instance) {
+  std::sort(instance.accesses.begin(), instance.accesses.end(), [](const Access& a, const Access& b) {
+    auto order = compare_accesses(a, b);
+    return order == 0 ? a.thread < b.thread : order < 0;
+  });
+  std::sort(instance.threads.begin(), instance.threads.end(),
+            [](const Thread& a, const Thread& b) { return a.id < b.id; });
+}
+
+std::string identity_of(const Finding& instance) {
+  std::string identity(name_of(instance.kind));
+  for (const Access& access : instance.accesses) identity += '\n' + place_identity(access.location);
+  return identity;
+}
+
+std::vector<Finding> merge(std::vector<Finding> instances) {
+  std::map<std::string, Finding> findings;
+  for (Finding& instance : instances) {
+    order_accesses(instance);
+    auto [it, is_new] = findings.try_emplace(identity_of(instance));
+    Finding& finding = it->second;
+    if (is_new) {
+      finding = std::move(instance);
+      continue;
+    }
+    std::uint64_t count = finding.instances + instance.instances;
+    std::set<std::string> detectors(finding.detectors.begin(), finding.detectors.end());
+    detectors.insert(instance.detectors.begin(), instance.detectors.end());
+    if (shown_before(instance, finding)) std::swap(finding, instance);
+    add_variables(finding.variables, instance.variables);
+    finding.detectors.assign(detectors.begin(), detectors.end());
+    finding.instances = count;
+  }
+
+  std::vector<Finding> result;
+  result.reserve(findings.size());
+  for (auto& [identity, finding] : findings) result.push_back(std::move(finding));
+  std::sort(result.begin(), result.end(), [](const Finding& a, const Finding& b) {
+    for (std::size_t i = 0; i < a.accesses.size() && i < b.accesses.size(); i++) {
+      if (auto order = compare_places(a.accesses[i].location, b.accesses[i].location); order != 0)
+        return order < 0;
+    }
+    return std::tuple(a.accesses.size(), a.kind) < std::tuple(b.accesses.size(), b.kind);
+  });
+  triage::fingerprint(result);
+  return result;
+}
+
+}  // namespace deadheat::report

@@ -1,0 +1,26 @@
+// From instances to findings: one finding for each kind and set of places, whatever the number of instances.
+//
+// A place is what a person points at: file and line, or a trace's place, or module and address when the
+// binary says no more. Columns and operations are not part of it: `balance += n` reads and writes, and which
+// of the two met the other thread first is chance. So the same race is the same finding on every run; among
+// its instances the one shown is chosen by content (two writes first, then by the text of the stacks), never
+// by time or address.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/finding.h"
+
+namespace deadheat::report {
+
+// Orders the accesses of one instance by place: writes first at equal places, then by stack, the thread last.
+void order_accesses(Finding& instance);
+
+// Equal for two instances of one finding. REQUIRES: accesses are ordered.
+std::string identity_of(const Finding& instance);
+
+// Merges, orders and fingerprints. Findings come out in the order of their places.
+std::vector<Finding> merge(std::vector<Finding> instances);
+
+}  // namespace deadheat::report

@@ -1,0 +1,197 @@
+#include "report/prose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "report/names.h"
+
+namespace deadheat::report {
+namespace {
+
+std::string plural(std::uint64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+// The runtime sends the raw bits. Small numbers read best in decimal, everything else (pointers, bit sets) as
+// it is.
+std::string number_text(const std::string& value) {
+  if (!value.starts_with("0x")) return value;
+  std::uint64_t number = 0;
+  auto [end, error] = std::from_chars(value.data() + 2, value.data() + value.size(), number, 16);
+  if (error != std::errc() || end != value.data() + value.size()) return value;
+  return number < (1u << 31) ? std::to_string(number) : value;
+}
+
+bool has_any(const Finding& finding, std::initializer_list<std::string_view> detectors) {
+  return std::any_of(finding.detectors.begin(), finding.detectors.end(), [&](const std::string& name) {
+    // A pipeline's last stage is the detector: "spans|fasttrack".
+    std::string_view last = std::string_view(name).substr(name.rfind('|') + 1);
+    return std::find(detectors.begin(), detectors.end(), last) != detectors.end();
+  });
+}
+
+}  // namespace
+
+std::string operation_text(const Access& access) {
+  std::string text(name_of(access.operation));
+  std::replace(text.begin(), text.end(), '-', ' ');
+  if (access.operation != Operation::kFree && access.size > 0) text += " of " + plural(access.size, "byte");
+  return text;
+}
+
+std::string thread_text(const Finding& finding, std::uint32_t id) {
+  auto it = std::find_if(finding.threads.begin(), finding.threads.end(),
+                         [&](const Thread& t) { return t.id == id; });
+  std::string name = it == finding.threads.end() ? std::string() : it->name;
+  if (id == 0 && (name.empty() || name == "main")) return "the main thread";
+  return name.empty() ? fmt::format("thread {}", id) : fmt::format("thread {} '{}'", id, name);
+}
+
+std::string variable_text(const Variable& variable) {
+  std::string text;
+  std::string size = variable.size > 0 ? fmt::format(", {}", plural(variable.size, "byte")) : std::string();
+  switch (variable.kind) {
+    case VariableKind::kGlobal:
+    case VariableKind::kThreadLocal: {
+      std::string name = variable.member.empty() ? variable.name : variable.member;
+      text = name.empty() ? std::string("a global") : name;
+      text += fmt::format(" ({}{}", variable.kind == VariableKind::kGlobal ? "global" : "thread-local", size);
+      if (!variable.declared.file.empty()) text += ", " + place_text(variable.declared);
+      text += ")";
+      break;
+    }
+    case VariableKind::kHeap:
+      text = variable.size > 0 ? fmt::format("a heap block of {}", plural(variable.size, "byte"))
+                               : "a heap block";
+      break;
+    case VariableKind::kStack:
+      text = variable.name.empty() ? "a stack variable"
+                                   : fmt::format("{} (stack variable{}", variable.name, size);
+      if (!variable.name.empty()) {
+        if (!variable.declared.function.empty()) text += " of " + variable.declared.function;
+        text += ")";
+      } else if (!variable.declared.function.empty()) {
+        text += " of " + variable.declared.function;
+      }
+      break;
+    case VariableKind::kTrace:
+      text = variable.name;
+      break;
+    case VariableKind::kUnknown:
+      text = variable.name.empty() ? fmt::format("memory at {}", hex(variable.address)) : variable.name;
+      break;
+  }
+  if (variable.offset > 0 && variable.member.empty()) text += fmt::format(", at offset {}", variable.offset);
+  return text;
+}
+
+std::string value_text(const Access& access) {
+  if (!access.value) return {};
+  std::string value = number_text(*access.value);
+  if (!is_write(access.operation)) return "value read: " + value;
+  if (!access.value_before) return "value written: " + value;
+  std::string before = number_text(*access.value_before);
+  return before == value ? fmt::format("value kept: {}", value)
+                         : fmt::format("value changed: {} -> {}", before, value);
+}
+
+std::string why_text(const Finding& finding) {
+  if (!finding.why.empty() || finding.accesses.size() != 2) return finding.why;
+  const Access& a = finding.accesses[0];
+  const Access& b = finding.accesses[1];
+  if (a.locks.empty() && b.locks.empty()) {
+    return "no lock is held at either access, and no synchronisation between the two threads lies between "
+           "them";
+  }
+  if (a.locks.empty() || b.locks.empty()) {
+    return "only one of the two accesses holds a lock, and no synchronisation between the two threads lies "
+           "between them";
+  }
+  return "the two accesses hold different locks, and no synchronisation between the two threads lies between "
+         "them";
+}
+
+std::string sure_text(const Finding& finding) {
+  if (finding.verdict == Verdict::kBenign || finding.verdict == Verdict::kOrdered ||
+      finding.verdict == Verdict::kHarmful) {
+    return fmt::format("{}{}{}", name_of(finding.verdict), finding.reason.empty() ? "" : ": ",
+                       finding.reason);
+  }
+  if (finding.kind == Kind::kHighLevelRace) {
+    return "likely: the variables belong together, and were changed by parts";
+  }
+  if (has_any(finding, {"fasttrack", "hb", "ifrit", "monitor"})) {
+    return "certain: it happened in this run; nothing in C, C++ or POSIX orders the two accesses";
+  }
+  if (!finding.witness.empty()) {
+    return "certain: the schedule below is possible by this trace, and was checked independently";
+  }
+  if (has_any(finding, {"syncp", "shb", "mcm", "rdit"}))
+    return "certain: another schedule of the same run shows it";
+  if (has_any(finding, {"wcp", "cp"})) {
+    return "nearly: another schedule of the same run shows this race or a deadlock";
+  }
+  if (has_any(finding, {"lockset", "hybrid"})) {
+    return "possible: no common lock guards the location; other synchronisation may, so this can be a false "
+           "alarm";
+  }
+  return {};
+}
+
+std::string summary_text(const Report& report) {
+  std::string text = plural(report.findings.size(), "finding");
+  int counts[4] = {};
+  std::uint64_t instances = 0;
+  for (const Finding& finding : report.findings) {
+    counts[static_cast<int>(finding.verdict)]++;
+    instances += finding.instances;
+  }
+  for (Verdict verdict : {Verdict::kHarmful, Verdict::kBenign, Verdict::kOrdered}) {
+    if (counts[static_cast<int>(verdict)] > 0) {
+      text += fmt::format(", {} {}", counts[static_cast<int>(verdict)], name_of(verdict));
+    }
+  }
+  if (instances > report.findings.size()) text += fmt::format(" ({} instances)", instances);
+  if (report.suppressed > 0) text += fmt::format("; {} suppressed", report.suppressed);
+  if (report.incomplete) text += "; incomplete";
+  return text;
+}
+
+std::string short_function(const std::string& function) {
+  static constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {
+      {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string"},
+      {"std::basic_string_view<char, std::char_traits<char>>", "std::string_view"},
+      {"std::basic_ostream<char, std::char_traits<char>>", "std::ostream"},
+      {"std::__cxx11::", "std::"},
+      {"(anonymous namespace)::", ""},
+  };
+  std::string text = function;
+  for (auto [from, to] : kSpellings) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  constexpr std::size_t kLongest = 160;
+  if (text.size() > kLongest) {
+    std::size_t cut = kLongest;
+    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) cut--;
+    text = text.substr(0, cut) + "...";
+  }
+  return text;
+}
+
+std::string shell_quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace deadheat::report

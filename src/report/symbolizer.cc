@@ -1,0 +1,133 @@
+#include "report/symbolizer.h"
+
+#include <llvm/DebugInfo/DIContext.h>
+#include <llvm/DebugInfo/Symbolize/Symbolize.h>
+#include <llvm/Object/BuildID.h>
+#include <llvm/Object/ObjectFile.h>
+
+#include <map>
+#include <utility>
+
+namespace deadheat::report {
+namespace {
+
+std::string known(const std::string& text) {
+  return text == llvm::DILineInfo::BadString || text == llvm::DILineInfo::Addr2LineBadString ? std::string()
+                                                                                             : text;
+}
+
+std::string hex_of(llvm::ArrayRef<std::uint8_t> bytes) {
+  std::string text;
+  for (std::uint8_t byte : bytes) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+llvm::symbolize::LLVMSymbolizer::Options options() {
+  llvm::symbolize::LLVMSymbolizer::Options options;
+  // "As the compiler was given it": what the line table says relative to the compilation's directory, not
+  // made absolute.
+  options.PathStyle = llvm::DILineInfoSpecifier::FileLineInfoKind::RelativeFilePath;
+  options.PrintFunctions = llvm::DILineInfoSpecifier::FunctionNameKind::LinkageName;
+  options.UseSymbolTable = true;
+  options.Demangle = true;
+  return options;
+}
+
+}  // namespace
+
+class Symbolizer::Impl {
+ public:
+  Impl() : llvm_(options()) {}
+
+  const Stack& code(const std::string& module, std::uint64_t address, const std::string& build_id) {
+    auto [it, is_new] = code_.try_emplace({module, address});
+    if (!is_new) return it->second;
+    Stack& stack = it->second;
+    if (usable(module, build_id)) {
+      auto frames =
+          llvm_.symbolizeInlinedCode(module, {address, llvm::object::SectionedAddress::UndefSection});
+      if (frames) {
+        for (unsigned i = 0; i < frames->getNumberOfFrames(); i++)
+          stack.push_back(location(frames->getFrame(i)));
+      } else {
+        llvm::consumeError(frames.takeError());
+      }
+    }
+    if (stack.empty()) stack.emplace_back();
+    for (Location& location : stack) {
+      location.module = module;
+      location.offset = address;
+    }
+    return stack;
+  }
+
+  std::optional<DataSymbol> data(const std::string& module, std::uint64_t address,
+                                 const std::string& build_id) {
+    if (!usable(module, build_id)) return std::nullopt;
+    auto global = llvm_.symbolizeData(module, {address, llvm::object::SectionedAddress::UndefSection});
+    if (!global) {
+      llvm::consumeError(global.takeError());
+      return std::nullopt;
+    }
+    DataSymbol symbol;
+    symbol.name = known(global->Name);
+    // The symbol table answers with the nearest symbol below: not ours if it ends before the address.
+    if (symbol.name.empty() || address < global->Start) return std::nullopt;
+    if (global->Size != 0 && address >= global->Start + global->Size) return std::nullopt;
+    symbol.start = global->Start;
+    symbol.size = global->Size;
+    symbol.declared.file = known(global->DeclFile);
+    symbol.declared.line = static_cast<int>(global->DeclLine);
+    return symbol;
+  }
+
+ private:
+  static Location location(const llvm::DILineInfo& info) {
+    Location location;
+    location.function = known(info.FunctionName);
+    location.function_line = static_cast<int>(info.StartLine);
+    // Line 0 is the compiler saying that no line is right.
+    if (info.Line != 0) {
+      location.file = known(info.FileName);
+      location.line = location.file.empty() ? 0 : static_cast<int>(info.Line);
+      location.column = location.file.empty() ? 0 : static_cast<int>(info.Column);
+    }
+    return location;
+  }
+
+  // Whether the file on disk is still what the program had loaded.
+  bool usable(const std::string& module, const std::string& build_id) {
+    if (module.empty() || module[0] == '[') return false;
+    auto [it, is_new] = usable_.try_emplace(module, true);
+    if (!is_new) return it->second;
+    auto file = llvm::object::ObjectFile::createObjectFile(module);
+    if (!file) {
+      llvm::consumeError(file.takeError());
+      return it->second = false;
+    }
+    if (build_id.empty()) return true;
+    std::string found = hex_of(llvm::object::getBuildID(file->getBinary()));
+    return it->second = found.empty() || found == build_id;
+  }
+
+  llvm::symbolize::LLVMSymbolizer llvm_;
+  std::map<std::pair<std::string, std::uint64_t>, Stack> code_;
+  std::map<std::string, bool> usable_;
+};
+
+Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {}
+Symbolizer::~Symbolizer() = default;
+
+const Stack& Symbolizer::code(const std::string& module, std::uint64_t address, const std::string& build_id) {
+  return impl_->code(module, address, build_id);
+}
+
+std::optional<DataSymbol> Symbolizer::data(const std::string& module, std::uint64_t address,
+                                           const std::string& build_id) {
+  return impl_->data(module, address, build_id);
+}
+
+}  // namespace deadheat::report

@@ -1,0 +1,205 @@
+#include "report/terminal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "report/names.h"
+#include "report/prose.h"
+
+namespace deadheat::report {
+namespace {
+
+enum class Ink { kHeadline, kPlace, kQuiet, kMark, kGood };
+
+class Page {
+ public:
+  explicit Page(bool color) : color_(color) {}
+
+  std::string ink(Ink ink, std::string_view text) const {
+    if (!color_ || text.empty()) return std::string(text);
+    static constexpr std::string_view kCodes[] = {"\033[1;31m", "\033[1m", "\033[2m", "\033[1;33m",
+                                                  "\033[32m"};
+    return fmt::format("{}{}\033[0m", kCodes[static_cast<int>(ink)], text);
+  }
+
+  void line(std::string_view text) {
+    text_ += text;
+    text_ += '\n';
+  }
+  void blank() { text_ += '\n'; }
+
+  void stack(const Stack& stack, std::string_view indent) {
+    std::size_t width = 0;
+    for (const Location& frame : stack)
+      width = std::max(width, std::min<std::size_t>(function_text(frame).size(), 44));
+    for (std::size_t i = 0; i < stack.size(); i++) {
+      std::string function = function_text(stack[i]);
+      std::string place = frame_place(stack[i]);
+      std::string pad(width > function.size() ? width - function.size() : 0, ' ');
+      if (place.empty()) {
+        line(fmt::format("{}#{:<2} {}", indent, i, function));
+      } else {
+        line(fmt::format("{}#{:<2} {}{}  {}", indent, i, function, pad, ink(Ink::kPlace, place)));
+      }
+    }
+    if (stack.empty()) line(fmt::format("{}{}", indent, ink(Ink::kQuiet, "(no stack)")));
+  }
+
+  void excerpt(const Excerpt& excerpt, std::string_view indent) {
+    if (excerpt.lines.empty()) return;
+    std::string number = std::to_string(excerpt.first_line);
+    line(
+        fmt::format("{}{} {} {}", indent, ink(Ink::kQuiet, number), ink(Ink::kQuiet, "|"), excerpt.lines[0]));
+    if (excerpt.caret >= 0) {
+      line(fmt::format("{}{:{}} {} {:{}}{}", indent, "", number.size(), ink(Ink::kQuiet, "|"), "",
+                       excerpt.caret, ink(Ink::kMark, "^")));
+    }
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  static std::string function_text(const Location& frame) {
+    return frame.function.empty() ? "??" : printable(short_function(frame.function));
+  }
+
+  static std::string frame_place(const Location& frame) {
+    if (!frame.file.empty() || !frame.place.empty()) return printable(place_text(frame));
+    if (frame.offset == 0) return {};  // a call that the runtime stands in for
+    return printable(place_text(frame));
+  }
+
+  bool color_;
+  std::string text_;
+};
+
+std::string headline(const Finding& finding) {
+  std::string text = finding.kind == Kind::kDataRace ? "data race on " : "high-level race on ";
+  if (finding.kind == Kind::kHighLevelRace) {
+    std::string names;
+    for (const Variable& variable : finding.variables) names += (names.empty() ? "" : ", ") + variable.name;
+    return text + names;
+  }
+  if (finding.variables.empty()) return text + "unknown memory";
+  text += variable_text(finding.variables[0]);
+  std::string others;
+  for (std::size_t i = 1; i < finding.variables.size(); i++)
+    others += (i > 1 ? ", " : "") + finding.variables[i].name;
+  if (!others.empty()) text += ", and on " + others;
+  return text;
+}
+
+std::string lock_text(const Lock& lock) {
+  std::string text = lock.name.empty() ? hex(lock.address) : lock.name;
+  if (lock.shared) text += " (for reading)";
+  if (!lock.acquired.empty()) {
+    Location place = lock.acquired.front();
+    for (const Location& frame : lock.acquired) {
+      if (!frame.file.empty() && !frame.file.starts_with("/usr/")) {
+        place = frame;
+        break;
+      }
+    }
+    text += fmt::format(", taken at {}", place_text(place));
+    if (!place.function.empty()) text += fmt::format(" in {}", short_function(place.function));
+  }
+  return printable(text);
+}
+
+void access_section(Page& page, const Finding& finding, const Access& access, SourceCache& sources) {
+  std::string title = fmt::format("{} by {}", operation_text(access), thread_text(finding, access.thread));
+  if (access.event) title += fmt::format(", event {}", *access.event);
+  std::string value = value_text(access);
+  page.line(fmt::format("  {}{}", page.ink(Ink::kPlace, printable(title)),
+                        value.empty() ? "" : ", " + page.ink(Ink::kMark, printable(value))));
+  if (access.stack.empty() && !access.location.place.empty()) {
+    page.line(fmt::format("    at place {}", printable(access.location.place)));
+  } else {
+    page.stack(access.stack, "    ");
+  }
+  page.excerpt(sources.excerpt(access.location, 0), "        ");
+  for (const Lock& lock : access.locks) page.line(fmt::format("    holds {}", lock_text(lock)));
+  if (access.locks.empty() && !access.event) page.line(page.ink(Ink::kQuiet, "    holds no lock"));
+  page.blank();
+}
+
+void variable_sections(Page& page, const Finding& finding) {
+  for (const Variable& variable : finding.variables) {
+    if (!variable.allocated.empty()) {
+      std::string by = variable.thread ? " by " + thread_text(finding, *variable.thread) : std::string();
+      page.line(fmt::format("  the heap block was allocated{}", by));
+      page.stack(variable.allocated, "    ");
+      page.blank();
+    }
+    if (!variable.freed.empty()) {
+      page.line("  and freed");
+      page.stack(variable.freed, "    ");
+      page.blank();
+    }
+  }
+}
+
+void thread_sections(Page& page, const Finding& finding) {
+  for (const Thread& thread : finding.threads) {
+    if (thread.created.empty()) continue;
+    std::string by = thread.parent ? " by " + thread_text(finding, *thread.parent) : std::string();
+    page.line(printable(fmt::format("  {} was created{}", thread_text(finding, thread.id), by)));
+    page.stack(thread.created, "    ");
+    page.blank();
+  }
+}
+
+// A long schedule is read around its end, where the race is.
+void witness_section(Page& page, const Finding& finding) {
+  if (finding.witness.empty()) return;
+  constexpr std::size_t kShown = 24;
+  std::string events;
+  std::size_t first = finding.witness.size() > kShown ? finding.witness.size() - kShown : 0;
+  if (first > 0) events = fmt::format("({} events) ", first);
+  for (std::size_t i = first; i < finding.witness.size(); i++) {
+    events += fmt::format("{}{}", i > first ? " " : "", finding.witness[i]);
+  }
+  page.line(fmt::format("  schedule that shows it, by event: {}", events));
+}
+
+}  // namespace
+
+std::string render_terminal(const Report& report, const Finding& finding, SourceCache& sources,
+                            const TerminalOptions& options) {
+  Page page(options.color);
+  page.line(fmt::format("{} {}", page.ink(Ink::kHeadline, printable("deadheat: " + headline(finding))),
+                        page.ink(Ink::kQuiet, "[" + finding.fingerprint + "]")));
+  page.blank();
+  for (const Access& access : finding.accesses) access_section(page, finding, access, sources);
+  variable_sections(page, finding);
+  thread_sections(page, finding);
+  witness_section(page, finding);
+  auto sentence = [&](std::string_view title, const std::string& text) {
+    if (!text.empty()) page.line(fmt::format("  {:<6} {}", fmt::format("{}:", title), printable(text)));
+  };
+  sentence("why", why_text(finding));
+  sentence("sure", sure_text(finding));
+  sentence("again", report.program.again);
+  if (finding.instances > 1) sentence("seen", fmt::format("{} times", finding.instances));
+  page.blank();
+  return page.take();
+}
+
+std::string render_terminal_summary(const Report& report, const TerminalOptions& options) {
+  Page page(options.color);
+  for (const std::string& note : report.notes) page.line("deadheat: " + printable(note));
+  bool is_clean = report.findings.empty();
+  page.line(page.ink(is_clean ? Ink::kGood : Ink::kHeadline, "deadheat: " + summary_text(report)));
+  return page.take();
+}
+
+std::string render_terminal(const Report& report, const TerminalOptions& options) {
+  SourceCache sources;
+  std::string text;
+  for (const Finding& finding : report.findings) text += render_terminal(report, finding, sources, options);
+  return text + render_terminal_summary(report, options);
+}
+
+}  // namespace deadheat::report
