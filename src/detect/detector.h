@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,9 +84,16 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   virtual void on_event(EventIndex, const Event&) {}
+  // Neighbouring events of the trace, `first` being the number of the first. For the stage that reads from
+  // the source.
+  virtual void on_batch(EventIndex first, std::span<const Event> events) {
+    for (std::size_t i = 0; i < events.size(); ++i) on_event(EventIndex(first.value() + i), events[i]);
+  }
   // After the last event, or after cancellation. Whole-trace detectors do their work here.
   virtual void finish() {}
   virtual Statistics statistics() const { return {}; }
+  // What the stage holds, roughly; a pipeline stops with an error when it exceeds Options::memory_bytes.
+  virtual std::uint64_t memory_bytes() const { return 0; }
 
   std::string_view name() const { return context_.name; }
   // The first thing that went wrong. A failed stage ignores further events.

@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "detect/fasttrack.h"
+#include "detect/hb.h"
+
 namespace deadheat::detect {
 namespace {
 
@@ -12,11 +15,14 @@ std::unique_ptr<Stage> make(StageContext context, DropRule) {
   return std::make_unique<S>(std::move(context));
 }
 
+// clang-format off: one detector a line.
 // The one place that knows every detector. Columns: name, guarantee, filter?, whole trace?, what may be
 // dropped before it.
 constexpr DetectorInfo kDetectors[] = {
-    {"none", "nothing: reads the trace and reports no race", false, false, DropRule::kNothing, make<Stage>},
+    {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, make<FastTrack>},
+    {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, make<HappensBefore>},
 };
+// clang-format on
 
 }  // namespace
 
@@ -36,6 +42,11 @@ void Pipeline::finish() {
 Status Pipeline::status() const {
   for (const std::unique_ptr<Stage>& stage : stages_) {
     if (stage->failure()) return *stage->failure();
+    if (stage->memory_bytes() > memory_bytes_) {
+      return Error{std::string(stage->name()) + ": expected state that fits " +
+                   std::to_string(memory_bytes_ >> 20) + " MiB, found " +
+                   std::to_string(stage->memory_bytes() >> 20) + " MiB"};
+    }
   }
   return Nothing{};
 }
@@ -75,6 +86,7 @@ Result<Pipeline> make_pipeline(std::string_view spec, const StageContext& contex
 
   Pipeline pipeline;
   pipeline.spec_ = std::string(spec);
+  pipeline.memory_bytes_ = context.options.memory_bytes;
   pipeline.whole_trace_ = infos.back()->whole_trace;
   for (const DetectorInfo* info : infos) {
     StageContext own = context;
@@ -98,7 +110,7 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
     if (!got.ok()) return got.error();
     if (*got == 0) break;
     for (Pipeline& pipeline : pipelines) {
-      for (std::size_t i = 0; i < *got; ++i) pipeline.on_event(EventIndex(position + i), events[i]);
+      pipeline.on_batch(EventIndex(position), std::span<const Event>(events).first(*got));
       if (Status status = pipeline.status(); !status.ok()) return status.error();
     }
     position += *got;

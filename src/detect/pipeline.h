@@ -41,8 +41,9 @@ const DetectorInfo* find_detector(std::string_view name);
 class Pipeline {
  public:
   void on_event(EventIndex index, const Event& event) { stages_.front()->on_event(index, event); }
+  void on_batch(EventIndex first, std::span<const Event> events) { stages_.front()->on_batch(first, events); }
   void finish();
-  // The first failure of any stage.
+  // The first failure of any stage; a stage that holds more memory than it may has failed.
   Status status() const;
   // Per stage: its name and its counters.
   std::vector<std::pair<std::string, Statistics>> statistics() const;
@@ -53,6 +54,7 @@ class Pipeline {
   friend Result<Pipeline> make_pipeline(std::string_view, const StageContext&);
   std::string spec_;
   bool whole_trace_ = false;
+  std::uint64_t memory_bytes_ = 0;
   std::vector<std::unique_ptr<Stage>> stages_;
 };
 

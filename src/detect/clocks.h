@@ -1,0 +1,203 @@
+// Vector time, for every detector that orders events.
+//
+// A thread's time is a dense row of clocks, private to it and changed in place. What it hands over at a
+// release, a fork or a send is a Moment: a reference to an immutable copy of the row plus the thread's own
+// clock. Two observations make moments cheap:
+//  - between two joins that taught the thread something, its row differs from the last copy only in its own
+//  clock, so
+//    the copy is shared and a release costs a reference, not O(threads);
+//  - time is transitively closed: whoever knows clock c of thread t knows all that t knew at c. So a join
+//  first compares
+//    one number and stops if it has nothing to learn (most acquires of an uncontended lock end there).
+// What is left is O(threads) per join that really learns. Tree clocks ("A Tree Clock Data Structure for
+// Causal Orderings in Concurrent Executions", Mathur, Tunc, Pavlogiannis, Viswanathan) make that sublinear;
+// docs/performance-traces.md compares.
+//
+// Clocks start at 1, so that 0 means "nothing known".
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/strong_id.h"
+#include "trace/event.h"
+
+namespace deadheat::detect {
+
+// Memory for the copies, recycled by size. Outlives all moments made with it.
+class ClockPool {
+ public:
+  struct Block {
+    std::uint32_t references;
+    std::uint32_t size;      // clocks in use
+    std::uint32_t capacity;  // power of two
+    std::uint32_t unused;
+    std::uint32_t* clocks() { return reinterpret_cast<std::uint32_t*>(this + 1); }
+    Block*& next_free() { return *reinterpret_cast<Block**>(this + 1); }
+  };
+
+  ClockPool() = default;
+  ClockPool(const ClockPool&) = delete;
+  ClockPool& operator=(const ClockPool&) = delete;
+  ~ClockPool();
+
+  Block* allocate(std::uint32_t size);
+  void release(Block* block) {
+    if (--block->references == 0) recycle(block);
+  }
+  // Bytes taken from the system.
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void recycle(Block* block);
+  Block* free_[32] = {};
+  std::vector<void*> slabs_;
+  std::uint64_t bytes_ = 0;
+};
+
+// What a thread knew at one point of its life. Copies share the clocks.
+class Moment {
+ public:
+  Moment() = default;
+  Moment(ClockPool* pool, ClockPool::Block* block, ThreadId thread, Clock own)
+      : pool_(pool), block_(block), thread_(thread), own_(own) {
+    ++block_->references;
+  }
+  Moment(const Moment& other)
+      : pool_(other.pool_), block_(other.block_), thread_(other.thread_), own_(other.own_) {
+    if (block_ != nullptr) ++block_->references;
+  }
+  Moment(Moment&& other) noexcept
+      : pool_(other.pool_),
+        block_(std::exchange(other.block_, nullptr)),
+        thread_(other.thread_),
+        own_(other.own_) {}
+  Moment& operator=(Moment other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(block_, other.block_);
+    std::swap(thread_, other.thread_);
+    std::swap(own_, other.own_);
+    return *this;
+  }
+  ~Moment() {
+    if (block_ != nullptr) pool_->release(block_);
+  }
+
+  bool empty() const { return block_ == nullptr; }
+  ThreadId thread() const { return thread_; }
+  Clock own() const { return own_; }
+  // REQUIRES: !empty().
+  Clock at(ThreadId thread) const {
+    if (thread == thread_) return own_;
+    return Clock(thread.value() < block_->size ? block_->clocks()[thread.value()] : 0);
+  }
+  ClockPool::Block* block() const { return block_; }
+
+ private:
+  ClockPool* pool_ = nullptr;
+  ClockPool::Block* block_ = nullptr;
+  ThreadId thread_;
+  Clock own_;
+};
+
+// The time of one thread.
+class ThreadTime {
+ public:
+  ThreadTime(ClockPool& pool, ThreadId self) : pool_(&pool), self_(self) {}
+  ThreadTime(ThreadTime&&) noexcept = default;
+
+  ThreadId self() const { return self_; }
+  Clock own() const { return own_; }
+  // What this thread knows of `thread`; its own clock for itself.
+  Clock at(ThreadId thread) const {
+    if (thread == self_) return own_;
+    return Clock(thread.value() < row_.size() ? row_[thread.value()] : 0);
+  }
+  bool knows(ThreadId thread, Clock clock) const { return at(thread) >= clock; }
+
+  void tick() {
+    DEADHEAT_CHECK(own_.value() != ~std::uint32_t{0});
+    own_ = Clock(own_.value() + 1);
+    if (self_.value() < row_.size()) row_[self_.value()] = own_.value();
+  }
+
+  // This thread's knowledge now.
+  Moment now();
+
+  // Learns all that `moment` knew; false if there was nothing to learn. REQUIRES: time is transitively closed
+  // (see above).
+  bool join(const Moment& moment) {
+    if (moment.empty() || knows(moment.thread(), moment.own())) return false;
+    join_all(moment);
+    return true;
+  }
+  // The same without the shortcut, for orders where knowing a clock does not mean knowing all it knew.
+  void join_all(const Moment& moment);
+  // The same for one clock.
+  void learn(ThreadId thread, Clock clock);
+
+  // Gives the row back when the thread is over; only the shared copy of what it knew stays.
+  void retire() {
+    now();
+    row_ = {};
+    retired_ = true;
+  }
+  bool retired() const { return retired_; }
+  // A retired thread acts again (a trace that joins a thread twice, or too early).
+  void restore();
+  std::uint64_t bytes() const { return row_.capacity() * sizeof(std::uint32_t); }
+
+ private:
+  void grow(std::size_t size);
+
+  ClockPool* pool_;
+  ThreadId self_;
+  Clock own_ = Clock(1);
+  std::vector<std::uint32_t> row_;
+  Moment copy_;  // of row_ as it was; valid for all but the own clock unless changed_
+  bool changed_ = true;
+  bool retired_ = false;
+};
+
+// Happens-before of a trace: program order, fork and join, messages, and (optionally) locks.
+class SyncClocks {
+ public:
+  enum class Locks { kOrder, kIgnore };
+  explicit SyncClocks(Locks locks = Locks::kOrder) : locks_order_(locks == Locks::kOrder) {}
+
+  // The time of the thread at its current event.
+  ThreadTime& time(ThreadId thread) {
+    while (threads_.size() <= thread.index()) {
+      threads_.emplace_back(pool_, ThreadId(static_cast<std::uint32_t>(threads_.size())));
+    }
+    ThreadTime& time = threads_[thread.index()];
+    if (time.retired()) time.restore();
+    return time;
+  }
+  std::size_t threads() const { return threads_.size(); }
+
+  // REQUIRES: not an access. Events that order nothing are ignored.
+  void on_sync(const Event& event);
+
+  std::uint64_t joins() const { return joins_; }        // edges that taught something
+  std::uint64_t joins_saved() const { return known_; }  // edges that taught nothing
+  std::uint64_t bytes() const;
+
+  ClockPool& pool() { return pool_; }
+
+ private:
+  void edge(ThreadTime& to, const Moment& from) { ++(to.join(from) ? joins_ : known_); }
+
+  bool locks_order_;
+  ClockPool pool_;
+  std::vector<ThreadTime> threads_;
+  std::vector<Moment> lock_times_;
+  std::vector<std::vector<Moment>> messages_;  // the last send of each sender
+  std::uint64_t joins_ = 0;
+  std::uint64_t known_ = 0;
+};
+
+}  // namespace deadheat::detect

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "testing/generate.h"
+#include "testing/naive.h"
+#include "testing/run_detector.h"
+#include "testing/trace_builder.h"
+
+namespace deadheat::detect {
+namespace {
+
+using testing::build_trace;
+using testing::run_detector;
+
+void compare(const Trace& trace) {
+  const testing::EventPairs expected = testing::unordered_conflicts(trace, testing::happens_before(trace));
+  const testing::Outcome hb = run_detector("hb", trace);
+  for (const auto& pair : hb.event_pairs()) ASSERT_TRUE(expected.contains(pair)) << testing::to_text(trace);
+  ASSERT_EQ(hb.site_pairs(), testing::sites_of(trace, expected)) << testing::to_text(trace);
+  ASSERT_EQ(hb.races.size(), hb.site_pairs().size()) << "a pair of sites is reported once";
+
+  const testing::Outcome fasttrack = run_detector("fasttrack", trace);
+  for (const auto& pair : fasttrack.event_pairs())
+    ASSERT_TRUE(expected.contains(pair)) << testing::to_text(trace);
+  ASSERT_EQ(fasttrack.first_per_location(), testing::first_per_location(trace, expected))
+      << testing::to_text(trace);
+  ASSERT_EQ(fasttrack.races.size(), fasttrack.first_per_location().size()) << "a location is reported once";
+}
+
+TEST(HappensBefore, EqualsTheClosureOnAllSmallTraces) {
+  std::uint64_t count = 0;
+  auto visit = [](const Trace& trace) { compare(trace); };
+  for (int events = 1; events <= 6; ++events) {
+    count +=
+        testing::for_each_small_trace({.events = events, .threads = 3, .locks = 1, .locations = 1}, visit);
+    count += testing::for_each_small_trace(
+        {.events = events, .threads = 3, .locks = 0, .locations = 1, .forks = true}, visit);
+  }
+  for (int events = 1; events <= 5; ++events) {
+    count +=
+        testing::for_each_small_trace({.events = events, .threads = 2, .locks = 2, .locations = 2}, visit);
+    count += testing::for_each_small_trace({.events = events,
+                                            .threads = 3,
+                                            .locks = 0,
+                                            .locations = 1,
+                                            .messages = 1,
+                                            .sites = testing::Sites::kFew},
+                                           visit);
+  }
+  EXPECT_GT(count, 50000u);
+  RecordProperty("traces", static_cast<int>(count));
+}
+
+TEST(HappensBefore, EqualsTheClosureOnRandomTraces) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 30000; ++i) compare(testing::random_trace(testing::random_shape(random), random));
+}
+
+TEST(HappensBefore, EqualsTheClosureOnRandomLongerTraces) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 300; ++i) {
+    testing::RandomShape shape = testing::random_shape(random);
+    shape.events = 150;
+    shape.threads = 2 + static_cast<int>(random() % 6);
+    compare(testing::random_trace(shape, random));
+  }
+}
+
+TEST(HappensBefore, ReportsPairsThatAreNotLastAccesses) {
+  // Both writes of T0 race with T1's, though only the second is the last one.
+  const testing::Outcome outcome = run_detector("hb", build_trace("T0|w(x)|1 T0|w(x)|2 T1|w(x)|3"));
+  EXPECT_EQ(outcome.races.size(), 2u);
+}
+
+TEST(HappensBefore, AJoinedThreadThatIsJoinedAgainStillOrdersWhatItKnew) {
+  const testing::Outcome outcome = run_detector(
+      "hb",
+      build_trace(
+          "T0|fork(T1) T0|fork(T2) T0|fork(T3) T1|w(x) T1|snd(m) T2|rcv(m) T0|join(T2) T3|join(T2) T3|w(x)"));
+  EXPECT_TRUE(outcome.races.empty());
+}
+
+TEST(FastTrack, EachRuleFires) {
+  const testing::Outcome outcome = run_detector("fasttrack", build_trace(R"(
+      T0|w(x) T0|w(x) T0|r(x)
+      T0|fork(T1) T0|fork(T2)
+      T1|r(x) T2|r(x) T2|r(x) T0|r(x)
+      T0|join(T1) T0|join(T2) T0|w(x)
+      T3|w(x) T3|w(x))"));
+  EXPECT_EQ(outcome.counter("fasttrack", "write same epoch"), 1u);
+  EXPECT_EQ(outcome.counter("fasttrack", "read same epoch"), 2u);
+  EXPECT_EQ(outcome.counter("fasttrack", "read exclusive"), 1u);
+  EXPECT_EQ(outcome.counter("fasttrack", "read share"), 1u);
+  EXPECT_EQ(outcome.counter("fasttrack", "read shared"), 1u);
+  EXPECT_EQ(outcome.counter("fasttrack", "write exclusive"), 1u);
+  EXPECT_EQ(outcome.counter("fasttrack", "write shared"), 1u);
+  EXPECT_EQ(outcome.counter("fasttrack", "after race"), 1u);
+  EXPECT_EQ(outcome.counter("fasttrack", "races"), 1u);
+}
+
+TEST(FastTrack, ThreadsThatKnowTooMuchOfEachOtherEndInAnError) {
+  Trace trace;
+  std::string text;
+  for (int i = 1; i < 5000; ++i) text += "T0|fork(T" + std::to_string(i) + ") ";
+  trace = build_trace(text);
+  RaceList races;
+  Options options;
+  options.memory_bytes = 1 << 20;
+  std::vector<Pipeline> pipelines;
+  pipelines.push_back(
+      std::move(*make_pipeline("fasttrack", StageContext{&trace.names, &races, options, {}})));
+  std::unique_ptr<TraceSource> source = source_of(trace);
+  Result<std::uint64_t> result = run_pipelines(*source, pipelines, options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message.substr(0, 51), "fasttrack: expected state that fits 1 MiB, found 32");
+}
+
+}  // namespace
+}  // namespace deadheat::detect

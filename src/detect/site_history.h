@@ -1,0 +1,148 @@
+// Per location, the last access of each thread at each site: what a detector needs to find *every* unordered
+// pair of sites.
+//
+// Why the last access is enough: if an access e2 is unordered with some earlier access of thread t at site s,
+// it is also unordered with t's last access at s, because t's clock only grows. So one clock per (location,
+// thread, site, kind) loses no pair of sites, whatever the number of accesses.
+//
+// Why it is fast although a location may have hundreds of such entries: each entry remembers when it last
+// changed its clock (a stamp) and up to which stamp it has looked at the others. Knowledge only grows, so an
+// entry that has not changed since the same (thread, site, kind) last looked at it has nothing new to show.
+// Entries are kept in the order of their stamps, most recent first, and a look ends at the first old one. An
+// access that changes no clock and finds nothing new costs a comparison.
+//
+// Works for every order in which (1) a thread's clock advances when others may learn of it and (2) knowledge
+// never shrinks: happens-before (hb), schedulable happens-before (shb), weak causal precedence (wcp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/strong_id.h"
+#include "detect/detector.h"
+#include "detect/pair_set.h"
+#include "trace/event.h"
+
+namespace deadheat::detect {
+
+class SiteHistory {
+ public:
+  struct Entry {
+    Clock clock;
+    std::uint32_t previous;  // in the list of the entry's kind, most recent first
+    std::uint32_t next;
+    ThreadId thread;
+    SiteId site;
+    EventKind kind;
+    std::uint64_t stamp = 0;
+    std::uint64_t looked = 0;
+    EventIndex index;  // of the first access with `clock`
+  };
+
+  SiteHistory() = default;
+  ~SiteHistory();
+  SiteHistory(const SiteHistory&) = delete;
+  SiteHistory& operator=(const SiteHistory&) = delete;
+
+  // `event` is an access at time `own` of its thread. Calls found(const Entry&) for each conflicting earlier
+  // access that !known(thread, clock), once per pair of sites; then records the access.
+  template <class Known, class Found>
+  void access(EventIndex index, const Event& event, Clock own, const Known& known, const Found& found) {
+    Location& location = this->location(event.object);
+    const std::uint64_t key = key_of(event);
+    Entry* mine = nullptr;
+    if (location.size > 0) {
+      mine = &location.entries()[location.recent];
+      if (location.keys()[location.recent] == key) {
+        if (mine->clock == own && mine->looked == location.stamp) {
+          ++repeated_;
+          return;
+        }
+      } else {
+        mine = find(location, key);
+      }
+    }
+    if (mine == nullptr) mine = add(location, key, event);
+    location.recent = static_cast<std::uint32_t>(mine - location.entries());
+
+    if (mine->looked != location.stamp) {
+      look(location, location.writes, *mine, known, found);
+      if (event.kind == EventKind::kWrite) look(location, location.reads, *mine, known, found);
+    }
+    if (mine->clock != own) {
+      mine->clock = own;
+      mine->index = index;
+      mine->stamp = ++location.stamp;
+      move_to_front(location, *mine);
+    }
+    mine->looked = location.stamp;
+  }
+
+  // Accesses that showed nothing and changed nothing; entries looked at.
+  std::uint64_t repeated() const { return repeated_; }
+  std::uint64_t looks() const { return looks_; }
+  std::uint64_t bytes() const { return bytes_ + locations_.capacity() * sizeof(Location); }
+
+ private:
+  static constexpr std::uint32_t kEnd = ~std::uint32_t{0};
+
+  struct Location {
+    char* memory = nullptr;  // `capacity` entries, then as many keys
+    std::uint32_t size = 0;
+    std::uint32_t capacity = 0;
+    std::uint32_t recent = 0;  // entry of the last access
+    std::uint32_t reads = kEnd;
+    std::uint32_t writes = kEnd;
+    std::uint64_t stamp = 0;
+
+    Entry* entries() { return reinterpret_cast<Entry*>(memory); }
+    std::uint64_t* keys() { return reinterpret_cast<std::uint64_t*>(memory + capacity * sizeof(Entry)); }
+  };
+
+  static std::uint64_t key_of(const Event& event) {
+    // Thread ids have at most 21 bits (kMaxThreads).
+    return std::uint64_t{event.kind == EventKind::kWrite} << 63 | std::uint64_t{event.thread.value()} << 32 |
+           event.site.value();
+  }
+
+  Location& location(ObjectId object) {
+    if (object.index() >= locations_.size()) grow(object);
+    return locations_[object.index()];
+  }
+
+  template <class Known, class Found>
+  void look(Location& location, std::uint32_t head, const Entry& mine, const Known& known,
+            const Found& found) {
+    Entry* entries = location.entries();
+    for (std::uint32_t i = head; i != kEnd && entries[i].stamp > mine.looked; i = entries[i].next) {
+      ++looks_;
+      const Entry& other = entries[i];
+      if (other.thread == mine.thread || known(other.thread, other.clock)) continue;
+      if (pairs_.insert(other.site, mine.site)) found(other);
+    }
+  }
+
+  Entry* find(Location& location, std::uint64_t key);
+  Entry* add(Location& location, std::uint64_t key, const Event& event);
+  void grow(ObjectId object);
+  void move_to_front(Location& location, Entry& entry);
+
+  std::vector<Location> locations_;
+  PairSet pairs_;
+  std::uint64_t repeated_ = 0;
+  std::uint64_t looks_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+// The earlier side of a race found through an entry. The entry does not keep values.
+inline RacyEvent earlier_event(const SiteHistory::Entry& entry, const Event& later) {
+  Event event;
+  event.kind = entry.kind;
+  event.thread = entry.thread;
+  event.object = later.object;
+  event.site = entry.site;
+  return RacyEvent{entry.index, event};
+}
+
+}  // namespace deadheat::detect
