@@ -1,0 +1,128 @@
+#include "runtime/platform/modules.h"
+
+#include <elf.h>
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/syscalls.h"
+
+namespace deadheat::platform {
+namespace {
+
+constexpr unsigned kMaxModules = 4096;
+Module* modules;
+unsigned module_count;
+
+bool same(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+// Lines of /proc/self/maps, read through a fixed buffer.
+class MapsReader {
+ public:
+  MapsReader() : fd_(static_cast<int>(sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0))) {}
+  ~MapsReader() {
+    if (fd_ >= 0) sys_close(fd_);
+  }
+
+  bool next_line(char* line, unsigned max) {
+    unsigned length = 0;
+    for (;;) {
+      if (at_ == have_) {
+        long const n = fd_ < 0 ? 0 : sys_read(fd_, buffer_, sizeof buffer_);
+        if (n <= 0) return false;
+        have_ = static_cast<unsigned>(n);
+        at_ = 0;
+      }
+      char const c = buffer_[at_++];
+      if (c == '\n') break;
+      if (length + 1 < max) line[length++] = c;
+    }
+    line[length] = '\0';
+    return true;
+  }
+
+ private:
+  int fd_;
+  unsigned at_ = 0;
+  unsigned have_ = 0;
+  char buffer_[4096];
+};
+
+uint64_t parse_hex(const char** p) {
+  uint64_t value = 0;
+  for (;; ++*p) {
+    char const c = **p;
+    if (c >= '0' && c <= '9')
+      value = value * 16 + static_cast<uint64_t>(c - '0');
+    else if (c >= 'a' && c <= 'f')
+      value = value * 16 + static_cast<uint64_t>(c - 'a' + 10);
+    else
+      return value;
+  }
+}
+
+uintptr_t load_bias(uintptr_t begin) {
+  const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(begin);
+  if (header->e_ident[0] != 0x7f || header->e_ident[1] != 'E' || header->e_type == ET_EXEC) return 0;
+  const auto* const segment = reinterpret_cast<const Elf64_Phdr*>(begin + header->e_phoff);
+  for (int i = 0; i < header->e_phnum; ++i) {
+    if (segment[i].p_type == PT_LOAD) return begin - (segment[i].p_vaddr & ~uintptr_t{4095});
+  }
+  return begin;
+}
+
+const char* keep(const char* path) {
+  size_t length = 0;
+  while (path[length] != '\0') ++length;
+  auto* const kept = static_cast<char*>(allocate(length + 1));
+  copy(kept, path, length + 1);
+  return kept;
+}
+
+}  // namespace
+
+unsigned read_modules() {
+  if (modules == nullptr) modules = static_cast<Module*>(allocate(kMaxModules * sizeof(Module)));
+  MapsReader maps;
+  char line[4352];
+  while (maps.next_line(line, sizeof line)) {
+    const char* p = line;
+    uintptr_t const begin = parse_hex(&p);
+    ++p;
+    uintptr_t const end = parse_hex(&p);
+    ++p;
+    bool const readable = *p == 'r';
+    p += 5;
+    uint64_t const offset = parse_hex(&p);
+    while (*p != '\0' && *p != '/') ++p;
+    if (*p != '/') continue;
+    Module* known = nullptr;
+    for (unsigned i = 0; i < module_count && known == nullptr; ++i) {
+      if (same(modules[i].path, p) && begin >= modules[i].begin &&
+          begin - modules[i].begin < (uintptr_t{1} << 31)) {
+        known = &modules[i];
+      }
+    }
+    if (known != nullptr) {
+      if (end > known->end) known->end = end;
+      continue;
+    }
+    if (!readable || offset != 0 || module_count == kMaxModules) continue;
+    Module& m = modules[module_count++];
+    m = {load_bias(begin), begin, end, keep(p)};
+  }
+  return module_count;
+}
+
+const Module* module_at(uintptr_t address) {
+  // The newest first: a library may have been loaded where another was before.
+  for (unsigned i = module_count; i-- > 0;) {
+    if (address >= modules[i].begin && address < modules[i].end) return &modules[i];
+  }
+  return nullptr;
+}
+
+const Module& module_number(unsigned index) { return modules[index]; }
+
+}  // namespace deadheat::platform

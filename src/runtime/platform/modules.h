@@ -1,0 +1,22 @@
+// The executable and the shared libraries in this process, as a report needs them.
+//
+// Read from /proc/self/maps, not from the dynamic loader: its lock may be held by a thread that waits for us.
+#pragma once
+
+#include <stdint.h>
+
+namespace deadheat::platform {
+
+struct Module {
+  uintptr_t base;  // address minus base is the ELF file's virtual address
+  uintptr_t begin;
+  uintptr_t end;
+  const char* path;
+};
+
+// Reads the list anew; paths stay valid. Returns how many modules there are.
+unsigned read_modules();
+const Module* module_at(uintptr_t address);
+const Module& module_number(unsigned index);
+
+}  // namespace deadheat::platform

@@ -1,0 +1,200 @@
+// FastTrack on records, per granule, exact.
+//
+// A granule's history is a set of records, none of which supersedes another. A new access is compared with
+// each: overlapping, conflicting and unordered is a race; overlapping, ordered and no stronger is superseded,
+// byte by byte. What is left plus the new access is the new history. Two records or fewer are written back
+// with one 16-byte compare-and-swap, so that of two accesses that race in real time one always sees the
+// other; more go to a FatCell under its lock.
+//
+// After a race is told the two accesses count as ordered, so that one race is not told again by every later
+// access.
+//
+// A range (memcpy, a joined loop) meets the same cell contents over and over; the last step is remembered and
+// repeated without thinking.
+#include "runtime/watch/access.h"
+
+#include "runtime/platform/options.h"
+#include "runtime/watch/race_report.h"
+#include "runtime/watch/shadow.h"
+
+namespace deadheat::watch {
+namespace {
+
+using detect::at_least_as_strong;
+using detect::conflict;
+
+constexpr uint8_t mask_for(uintptr_t address, size_t size) {
+  return static_cast<uint8_t>(((1u << size) - 1) << (address & 7));
+}
+
+bool covers(const Thread* thread, const Record& old, const Record& access) {
+  return old.epoch.slot() == thread->slot && old.epoch.clock() >= access.epoch.clock() &&
+         (old.mask & access.mask) == access.mask && at_least_as_strong(old.kind, access.kind);
+}
+
+// Applies `access` to `records`, of which there is room for one more. Returns the new count.
+unsigned apply(Thread* thread, Record* records, unsigned count, Record access, uintptr_t granule,
+               Races* races) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    Record old = records[i];
+    if ((old.mask & access.mask) != 0) {
+      bool ordered = thread->ordered_after(old.epoch);
+      if (!ordered && conflict(old.kind, access.kind)) {
+        races->add(old, granule);
+        ordered = true;
+      }
+      if (ordered && at_least_as_strong(access.kind, old.kind)) {
+        old.mask &= static_cast<uint8_t>(~access.mask);
+        if (old.mask == 0) continue;
+      }
+    }
+    if (old.epoch == access.epoch && old.kind == access.kind) {
+      if (old.stack != access.stack) {
+        access.stack = intern_composite(thread->cache, old.stack, access.mask, access.stack);
+      }
+      access.mask |= old.mask;
+      continue;
+    }
+    records[kept++] = old;
+  }
+  records[kept++] = access;
+  return kept;
+}
+
+// What one access does to cells: its record, and the last transition it made.
+struct Step {
+  Record access;
+  DhCell from{};
+  DhCell to{};
+  bool repeatable = false;
+};
+
+// Packs up to two records; false if they do not fit in a cell.
+bool pack(Thread* thread, const Record* records, unsigned count, DhCell* cell) {
+  if (count > 2) return false;
+  const Record* first = &records[count - 1];  // the newest
+  const Record* second = count == 2 ? &records[0] : nullptr;
+  // Writes stand in the first half, where the write hook looks; a lone read may stand in either.
+  if (second != nullptr && second->kind.write && !first->kind.write) {
+    const Record* const swap = first;
+    first = second;
+    second = swap;
+  }
+  ShapeId const shape = intern_shape(thread->cache, first->stack, second != nullptr ? second->stack : 0);
+  if (shape == kNoShape) return false;
+  cell->half[0] = pack_half(*first, shape >> kHalfShapeBits);
+  uint32_t const low = shape & ((1u << kHalfShapeBits) - 1);
+  cell->half[1] = second != nullptr ? pack_half(*second, low) : static_cast<uint64_t>(low) << kHalfShapeShift;
+  return true;
+}
+
+void check_fat(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, const Record& access,
+               Races* races) {
+  FatCell* const fat = lock_fat(chunk, cell);
+  check_in_fat(thread, fat, granule, access, races);
+  fat->lock.unlock();
+}
+
+// One granule.
+inline void step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, Step* s, Races* races) {
+  for (;;) {
+    DhCell const old = load_cell(cell);
+    if (s->repeatable && old.half[0] == s->from.half[0] && old.half[1] == s->from.half[1]) {
+      if (compare_and_swap_cell(cell, old, s->to)) return;
+      continue;
+    }
+    if (__builtin_expect(is_fat(old), 0)) {
+      check_fat(thread, chunk, cell, granule, s->access, races);
+      return;
+    }
+    Record records[3];
+    unsigned count = 0;
+    if (old.half[0] != 0 || old.half[1] != 0) {
+      StackPair const stacks = shape_stacks(shape_of(old));
+      if ((old.half[0] & 0xff) != 0) records[count++] = unpack_half(old.half[0], stacks.first);
+      if ((old.half[1] & 0xff) != 0) records[count++] = unpack_half(old.half[1], stacks.second);
+      for (unsigned i = 0; i < count; ++i) {
+        if (covers(thread, records[i], s->access)) {
+          ++thread->statistics.covered;
+          return;
+        }
+      }
+    }
+    unsigned const races_before = races->count;
+    count = apply(thread, records, count, s->access, granule, races);
+    DhCell fresh;
+    if (!pack(thread, records, count, &fresh)) {
+      races->count = races_before;  // found again there, under the lock
+      check_fat(thread, chunk, cell, granule, s->access, races);
+      return;
+    }
+    if (compare_and_swap_cell(cell, old, fresh)) {
+      s->from = old;
+      s->to = fresh;
+      s->repeatable = races->count == races_before;
+      return;
+    }
+    races->count = races_before;
+  }
+}
+
+bool ignored(const Thread* thread, AccessType type) {
+  return kind_of(type).write ? thread->ignore_writes != 0 : thread->ignore_reads != 0;
+}
+
+}  // namespace
+
+void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access, Races* races) {
+  for (unsigned i = 0; i < fat->count; ++i) {
+    if (covers(thread, fat->records[i], access)) {
+      ++thread->statistics.covered;
+      return;
+    }
+  }
+  fat->reserve(fat->count + 1u);
+  fat->count = static_cast<uint16_t>(apply(thread, fat->records, fat->count, access, granule, races));
+}
+
+void tell_races(Thread* thread, const AccessRequest& request, Races* races) {
+  for (unsigned i = 0; i < races->count; ++i) {
+    report_race(thread, request, races->race[i].other, races->race[i].granule);
+  }
+  races->count = 0;
+}
+
+void check_access(Thread* thread, const AccessRequest& request) {
+  if (ignored(thread, request.type)) return;
+  Step s;
+  s.access.epoch = thread->epoch();
+  s.access.kind = kind_of(request.type);
+  s.access.stack = stack_at(thread, request.pc, request.type,
+                            request.size <= 32 ? static_cast<uint32_t>(request.size) : 0);
+  thread->span.note_used();
+
+  Races races;
+  uintptr_t at = request.address;
+  uintptr_t const end = request.address + request.size;
+  while (at < end) {
+    Chunk* const chunk = chunk_for(at);
+    if (chunk == nullptr) return;
+    uintptr_t const chunk_end = ((at >> kDhChunkBits) + 1) << kDhChunkBits;
+    uintptr_t const stop = end < chunk_end ? end : chunk_end;
+    while (at < stop) {
+      uintptr_t const granule = at & ~uintptr_t{7};
+      uintptr_t const next = granule + 8 < stop ? granule + 8 : stop;
+      uint8_t const mask = mask_for(at, next - at);
+      if (mask != s.access.mask) {
+        s.access.mask = mask;
+        s.repeatable = false;
+      }
+      size_t const index = cell_index(granule);
+      note_touched(chunk, index);
+      step(thread, chunk, &chunk->cells[index], granule, &s, &races);
+      if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
+      at = next;
+    }
+  }
+}
+
+}  // namespace deadheat::watch

@@ -1,0 +1,47 @@
+// The slow path of an access: is it a race, and what does the granule remember from now on?
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/watch/cell.h"
+#include "runtime/watch/thread.h"
+
+namespace deadheat::watch {
+
+struct AccessRequest {
+  uintptr_t address;
+  size_t size;  // any
+  AccessType type;
+  uintptr_t pc;
+  uint64_t value = 0;  // about to be written
+  bool has_value = false;
+};
+
+// A plain access of any size and alignment.
+void check_access(Thread* thread, const AccessRequest& request);
+
+// The part of an atomic access that is an access, with its granule already locked by the caller. Races are
+// collected and told by `tell_races` once the lock is released.
+struct Race {
+  Record other;
+  uintptr_t granule;
+};
+struct Races {
+  static constexpr unsigned kMax = 8;
+  Race race[kMax];
+  unsigned count = 0;
+
+  void add(const Record& other, uintptr_t granule) {
+    if (count < kMax) race[count++] = {other, granule};
+  }
+};
+void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access, Races* races);
+void tell_races(Thread* thread, const AccessRequest& request, Races* races);
+
+constexpr detect::AccessKind kind_of(AccessType type) {
+  return {type == AccessType::kWrite || type == AccessType::kAtomicWrite || type == AccessType::kFree,
+          type == AccessType::kAtomicRead || type == AccessType::kAtomicWrite};
+}
+
+}  // namespace deadheat::watch

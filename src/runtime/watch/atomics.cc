@@ -1,0 +1,276 @@
+// Atomic operations: value, order and access in one step, under the granule's lock.
+//
+// The rules are C++20's ([atomics.order], [atomics.fences]):
+//   release store      the location carries what the storing thread knows, and nothing else
+//   relaxed store      the location carries what the thread's last release fence knew, or nothing
+//   read-modify-write  continues the release sequence: adds to what the location carries
+//   acquire load       the thread learns what the location carries
+//   relaxed load       an acquire fence later on learns it
+// Because the operation itself happens under the lock, a load always belongs to the store it reads from.
+#include "runtime/abi.h"
+#include "runtime/lane.h"
+#include "runtime/watch/access.h"
+#include "runtime/watch/shadow.h"
+#include "runtime/watch/sync.h"
+
+namespace deadheat::watch {
+namespace {
+
+constexpr bool acquires(int order) { return order == 1 || order == 2 || order == 4 || order == 5; }
+constexpr bool releases(int order) { return order == 3 || order == 4 || order == 5; }
+
+// An atomic operation in progress on the granule(s) of `address`.
+class AtomicAccess {
+ public:
+  AtomicAccess(const volatile void* address, unsigned size, uintptr_t pc)
+      : thread_(current_or_adopt()),
+        address_(reinterpret_cast<uintptr_t>(address)),
+        size_(size),
+        pc_(pc),
+        // Alone, there is nobody to be ordered with, and nobody to race with. But what the location carries
+        // from threads that are gone stays: it is part of what this thread knows already.
+        active_(thread_ != nullptr && !__atomic_load_n(&alone, __ATOMIC_ACQUIRE)) {
+    if (!active_) return;
+    ++thread_->inside;
+    ++thread_->statistics.atomics;
+    chunk_ = chunk_for(address_);
+    if (chunk_ != nullptr) fat_ = lock_fat(chunk_, &chunk_->cells[cell_index(address_)]);
+  }
+
+  // REQUIRES: not finished.
+  void load_done(int order) {
+    if (fat_ == nullptr) return;
+    if (SyncVar* const sync = find_sync(fat_, address_)) learn(sync, order);
+    check(AccessType::kAtomicRead);
+  }
+
+  void store_done(int order) {
+    if (fat_ == nullptr) return;
+    check(AccessType::kAtomicWrite);
+    SyncVar* sync = find_sync(fat_, address_);
+    if (thread_->ignore_sync != 0) return;
+    if (releases(order)) {
+      publish(thread_);
+      if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+      sync->clock.assign(thread_->clock);
+    } else if (!thread_->fence_release.empty()) {
+      if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+      sync->clock.assign(thread_->fence_release);
+    } else if (sync != nullptr) {
+      sync->clock.clear();
+    }
+    if (sync != nullptr) sync->releaser_slot = 0;
+  }
+
+  void modify_done(int order) {
+    if (fat_ == nullptr) return;
+    SyncVar* sync = find_sync(fat_, address_);
+    if (sync != nullptr) learn(sync, order);
+    check(AccessType::kAtomicWrite);
+    if (thread_->ignore_sync != 0) return;
+    if (releases(order)) {
+      publish(thread_);
+      if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+      sync->clock.join(thread_->clock);
+    } else if (!thread_->fence_release.empty()) {
+      if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+      sync->clock.join(thread_->fence_release);
+    }
+    if (sync != nullptr) sync->releaser_slot = 0;
+  }
+
+  ~AtomicAccess() {
+    if (!active_) return;
+    if (fat_ != nullptr) fat_->lock.unlock();
+    if (races_.count != 0) tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
+    // A 16-byte atomic's second granule carries the access only; the order is the first one's.
+    if (fat_ != nullptr && size_ == 16) check_second_granule();
+    --thread_->inside;
+    if (thread_->inside == 0 && __builtin_expect(lane::signals_pending != 0, 0)) {
+      Inside const deliver(thread_);
+    }
+  }
+  AtomicAccess(const AtomicAccess&) = delete;
+  AtomicAccess& operator=(const AtomicAccess&) = delete;
+
+ private:
+  void learn(SyncVar* sync, int order) {
+    if (thread_->ignore_sync != 0) return;
+    if (acquires(order)) {
+      if (thread_->clock.join(sync->clock)) thread_->learnt();
+    } else {
+      thread_->fence_acquire.join(sync->clock);
+    }
+  }
+
+  Record record(AccessType type, uint8_t mask) {
+    Record r;
+    r.epoch = thread_->epoch();
+    r.kind = kind_of(type);
+    r.mask = mask;
+    r.stack = stack_at(thread_, pc_, type, size_);
+    return r;
+  }
+
+  void check(AccessType type) {
+    type_ = type;
+    bool const ignored = kind_of(type).write ? thread_->ignore_writes != 0 : thread_->ignore_reads != 0;
+    if (ignored) return;
+    unsigned const in_first = size_ == 16 ? 8 : size_;
+    auto const mask = static_cast<uint8_t>(((1u << in_first) - 1) << (address_ & 7));
+    note_touched(chunk_, cell_index(address_));
+    check_in_fat(thread_, fat_, address_ & ~uintptr_t{7}, record(type, mask), &races_);
+    thread_->span.note_used();
+  }
+
+  void check_second_granule() {
+    uintptr_t const second = (address_ & ~uintptr_t{7}) + 8;
+    Chunk* const chunk = chunk_for(second);
+    if (chunk == nullptr) return;
+    FatCell* const fat = lock_fat(chunk, &chunk->cells[cell_index(second)]);
+    check_in_fat(thread_, fat, second, record(type_, 0xff), &races_);
+    thread_->span.note_used();
+    fat->lock.unlock();
+    if (races_.count != 0) tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
+  }
+
+  Thread* thread_;
+  uintptr_t address_;
+  unsigned size_;
+  uintptr_t pc_;
+  bool active_;
+  AccessType type_ = AccessType::kAtomicRead;
+  Chunk* chunk_ = nullptr;
+  FatCell* fat_ = nullptr;
+  Races races_;
+};
+
+// The operations themselves, sequentially consistent: never weaker than what was asked for. 16 bytes go
+// through cmpxchg16b, whatever the compiler thinks of libatomic.
+template <class T>
+T plain_compare_exchange(volatile T* address, T expected, T desired) {
+  return __sync_val_compare_and_swap(address, expected, desired);
+}
+template <class T>
+T plain_load(const volatile T* address) {
+  if constexpr (sizeof(T) == 16)
+    return plain_compare_exchange(const_cast<volatile T*>(address), T{0}, T{0});
+  else
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);
+}
+template <class T, class Change>
+T plain_modify(volatile T* address, Change change) {
+  T old = plain_load(address);
+  for (;;) {
+    T const seen = plain_compare_exchange(address, old, static_cast<T>(change(old)));
+    if (seen == old) return old;
+    old = seen;
+  }
+}
+
+template <class T>
+T atomic_load(const volatile T* address, int order, uintptr_t pc) {
+  AtomicAccess access(address, sizeof(T), pc);
+  T const value = plain_load(address);
+  access.load_done(order);
+  return value;
+}
+template <class T>
+void atomic_store(volatile T* address, T value, int order, uintptr_t pc) {
+  AtomicAccess access(address, sizeof(T), pc);
+  // What was known before the store is what it publishes, and the access comes before anybody can see it.
+  access.store_done(order);
+  if constexpr (sizeof(T) == 16)
+    plain_modify(address, [value](T) { return value; });
+  else
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);
+}
+template <class T, class Change>
+T atomic_modify(volatile T* address, int order, uintptr_t pc, Change change) {
+  AtomicAccess access(address, sizeof(T), pc);
+  T const old = plain_modify(address, change);
+  access.modify_done(order);
+  return old;
+}
+template <class T>
+T atomic_compare_exchange(volatile T* address, T expected, T desired, int success, int failure,
+                          uintptr_t pc) {
+  AtomicAccess access(address, sizeof(T), pc);
+  T const old = plain_compare_exchange(address, expected, desired);
+  if (old == expected)
+    access.modify_done(success);
+  else
+    access.load_done(failure);
+  return old;
+}
+
+}  // namespace
+}  // namespace deadheat::watch
+
+using namespace deadheat::watch;
+
+#define DH_PC reinterpret_cast<uintptr_t>(__builtin_return_address(0))
+#define DH_ATOMICS(N, T)                                                                              \
+  T __dh_atomic_load##N(const volatile T* a, int order) { return atomic_load<T>(a, order, DH_PC); }   \
+  void __dh_atomic_store##N(volatile T* a, T v, int order) { atomic_store<T>(a, v, order, DH_PC); }   \
+  T __dh_atomic_exchange##N(volatile T* a, T v, int order) {                                          \
+    return atomic_modify<T>(a, order, DH_PC, [v](T) { return v; });                                   \
+  }                                                                                                   \
+  T __dh_atomic_compare_exchange##N(volatile T* a, T expected, T desired, int success, int failure) { \
+    return atomic_compare_exchange<T>(a, expected, desired, success, failure, DH_PC);                 \
+  }                                                                                                   \
+  T __dh_atomic_fetch_add##N(volatile T* a, T v, int order) {                                         \
+    return atomic_modify<T>(a, order, DH_PC, [v](T o) { return o + v; });                             \
+  }                                                                                                   \
+  T __dh_atomic_fetch_sub##N(volatile T* a, T v, int order) {                                         \
+    return atomic_modify<T>(a, order, DH_PC, [v](T o) { return o - v; });                             \
+  }                                                                                                   \
+  T __dh_atomic_fetch_and##N(volatile T* a, T v, int order) {                                         \
+    return atomic_modify<T>(a, order, DH_PC, [v](T o) { return o & v; });                             \
+  }                                                                                                   \
+  T __dh_atomic_fetch_or##N(volatile T* a, T v, int order) {                                          \
+    return atomic_modify<T>(a, order, DH_PC, [v](T o) { return o | v; });                             \
+  }                                                                                                   \
+  T __dh_atomic_fetch_xor##N(volatile T* a, T v, int order) {                                         \
+    return atomic_modify<T>(a, order, DH_PC, [v](T o) { return o ^ v; });                             \
+  }                                                                                                   \
+  T __dh_atomic_fetch_nand##N(volatile T* a, T v, int order) {                                        \
+    return atomic_modify<T>(a, order, DH_PC, [v](T o) { return ~(o & v); });                          \
+  }
+DH_ATOMICS(8, uint8_t)
+DH_ATOMICS(16, uint16_t)
+DH_ATOMICS(32, uint32_t)
+DH_ATOMICS(64, uint64_t)
+DH_ATOMICS(128, dh_u128)
+
+// The compiler's own instruction runs between these two; the granule stays locked meanwhile.
+namespace {
+struct Open {
+  alignas(AtomicAccess) char storage[sizeof(AtomicAccess)];
+};
+__thread Open open_access __attribute__((tls_model("initial-exec")));
+}  // namespace
+
+inline void* operator new(size_t, Open* at) { return at->storage; }
+
+void __dh_atomic_begin(const volatile void* address, size_t size, int) {
+  new (&open_access) AtomicAccess(address, static_cast<unsigned>(size), DH_PC);
+}
+void __dh_atomic_end(const volatile void*, size_t, int order) {
+  auto* const access = reinterpret_cast<AtomicAccess*>(open_access.storage);
+  access->modify_done(order);
+  access->~AtomicAccess();
+}
+
+void __dh_atomic_fence(int order) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || thread->ignore_sync != 0) return;
+  Inside const inside(thread);
+  if (acquires(order) && thread->clock.join(thread->fence_acquire)) thread->learnt();
+  if (releases(order)) {
+    publish(thread);
+    thread->fence_release.assign(thread->clock);
+  }
+}
+void __dh_atomic_signal_fence(int) { __asm__ volatile("" : : : "memory"); }

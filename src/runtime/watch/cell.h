@@ -1,0 +1,89 @@
+// What a granule remembers: the accesses that can still be part of a race.
+//
+// A record is one such access. Two records fit into a cell; more, and everything about atomics, locks and
+// other synchronisation objects that live in the granule, go to a FatCell that the cell then points to.
+// Nothing is ever evicted: a record leaves only when a later one supersedes it (src/detect/access_rules.h) or
+// the memory is freed and given out again.
+//
+// Most memory is private most of the time, and most shared memory is one write and one read: two records are
+// the common case, and keep the shadow at twice the program's memory.
+#pragma once
+
+#include <stdint.h>
+
+#include "detect/access_rules.h"
+#include "runtime/abi.h"
+#include "runtime/platform/spinlock.h"
+#include "runtime/watch/epoch.h"
+#include "runtime/watch/stacks.h"
+
+namespace deadheat::watch {
+
+struct Record {
+  Epoch epoch;
+  StackId stack = 0;
+  uint8_t mask = 0;  // bytes of the granule
+  detect::AccessKind kind;
+};
+static_assert(sizeof(Record) == 16);
+
+inline constexpr uint64_t kHalfShapeBits = kShapeBits / 2;
+inline constexpr unsigned kHalfShapeShift = 10;
+
+// REQUIRES: the record is not atomic.
+constexpr uint64_t pack_half(const Record& r, uint32_t half_shape) {
+  return (r.epoch.bits() << kDhEpochShift) | (static_cast<uint64_t>(half_shape) << kHalfShapeShift) |
+         (r.kind.write ? kDhWriteBit : 0) | r.mask;
+}
+constexpr Record unpack_half(uint64_t half, StackId stack) {
+  Record r;
+  r.epoch = Epoch::from_bits(half >> kDhEpochShift);
+  r.stack = stack;
+  r.mask = static_cast<uint8_t>(half);
+  r.kind.write = (half & kDhWriteBit) != 0;
+  return r;
+}
+constexpr ShapeId shape_of(const DhCell& cell) {
+  constexpr uint32_t kMask = (1u << kHalfShapeBits) - 1;
+  return ((static_cast<uint32_t>(cell.half[0] >> kHalfShapeShift) & kMask) << kHalfShapeBits) |
+         (static_cast<uint32_t>(cell.half[1] >> kHalfShapeShift) & kMask);
+}
+
+struct SyncVar;
+
+// The long form of a cell. `owner` is the cell that points here, null while on the free list; whoever finds a
+// FatCell through a cell locks it and then looks whether the cell still points to it.
+struct FatCell {
+  platform::Spinlock lock;
+  uint16_t count = 0;
+  uint16_t capacity = 0;
+  DhCell* owner = nullptr;
+  Record* records = nullptr;
+  SyncVar* syncs = nullptr;
+
+  void reserve(unsigned size);
+};
+
+constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & kDhFatBit) != 0; }
+inline FatCell* fat_of(const DhCell& cell) { return reinterpret_cast<FatCell*>(cell.half[1]); }
+inline DhCell cell_for(FatCell* fat) { return {{kDhFatBit, reinterpret_cast<uint64_t>(fat)}}; }
+
+inline DhCell load_cell(const DhCell* cell) {
+  // The halves are loaded one by one; a torn pair is noticed by the compare-and-swap that follows every
+  // decision, and a fat cell's second half by the owner check.
+  return {
+      {__atomic_load_n(&cell->half[0], __ATOMIC_ACQUIRE), __atomic_load_n(&cell->half[1], __ATOMIC_ACQUIRE)}};
+}
+
+inline bool compare_and_swap_cell(DhCell* cell, const DhCell& expected, const DhCell& desired) {
+  bool swapped;
+  uint64_t low = expected.half[0];
+  uint64_t high = expected.half[1];
+  __asm__ volatile("lock cmpxchg16b %1"
+                   : "=@ccz"(swapped), "+m"(*cell), "+a"(low), "+d"(high)
+                   : "b"(desired.half[0]), "c"(desired.half[1])
+                   : "memory");
+  return swapped;
+}
+
+}  // namespace deadheat::watch

@@ -1,0 +1,26 @@
+// The program's live heap blocks: what a report says of an address, and how much a free frees.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/watch/stacks.h"
+
+namespace deadheat::watch {
+
+struct HeapBlock {
+  uintptr_t address;
+  size_t size;
+  StackId stack;
+  uint32_t thread;
+};
+
+void heap_add(const HeapBlock& block);
+// False if there is no such block.
+bool heap_remove(uintptr_t address, HeapBlock* removed);
+// The live block that contains `address`. Searches everything: for reports only.
+bool heap_find(uintptr_t address, HeapBlock* found);
+void heap_fork_preparing();
+void heap_fork_done();
+
+}  // namespace deadheat::watch

@@ -1,0 +1,107 @@
+// The hooks that are not hot, and the slow paths of those that are (src/runtime/abi.h).
+#include "runtime/abi.h"
+#include "runtime/lane.h"
+#include "runtime/platform/memory.h"
+#include "runtime/platform/options.h"
+#include "runtime/platform/print.h"
+#include "runtime/watch/access.h"
+#include "runtime/watch/thread.h"
+
+using namespace deadheat;
+using namespace deadheat::watch;
+
+#define DH_PC reinterpret_cast<uintptr_t>(__builtin_return_address(0))
+
+namespace {
+
+__attribute__((noinline)) void slow(uintptr_t address, size_t size, AccessType type, uintptr_t pc,
+                                    uint64_t value, bool has_value) {
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || thread->inside != 0) return;
+  Inside const inside(thread);
+  ++thread->statistics.slow_accesses;
+  check_access(thread, {address, size, type, pc, value, has_value});
+}
+
+bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
+
+}  // namespace
+
+void __dh_module_init(uint32_t abi_version, const char* mode) {
+  if (abi_version != DEADHEAT_ABI_VERSION) {
+    platform::die(
+        70,
+        "this program was instrumented for hook interface %u (%s mode), the runtime linked with it has %u; "
+        "rebuild it with one version of Deadheat",
+        abi_version, mode, DEADHEAT_ABI_VERSION);
+  }
+  lane::initialise();
+}
+
+void __dh_read_slow(const void* address, uint32_t size) {
+  if (nobody_to_race_with()) return;
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC, 0, false);
+}
+
+void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
+  if (nobody_to_race_with()) return;
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, value, true);
+}
+
+void __dh_read_range(const void* address, size_t size) {
+  if (nobody_to_race_with() || size == 0) return;
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC, 0, false);
+}
+
+void __dh_write_range(void* address, size_t size) {
+  if (nobody_to_race_with() || size == 0) return;
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, 0, false);
+}
+
+namespace {
+void strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type, uintptr_t pc) {
+  if (nobody_to_race_with() || count == 0 || size == 0) return;
+  // Gapless, forwards or backwards: one range.
+  if (stride == static_cast<int64_t>(size)) return slow(address, size * count, type, pc, 0, false);
+  if (stride == -static_cast<int64_t>(size)) {
+    return slow(address - size * (count - 1), size * count, type, pc, 0, false);
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    slow(address, size, type, pc, 0, false);
+    address += static_cast<uint64_t>(stride);
+  }
+}
+}  // namespace
+
+void __dh_read_strided(const void* address, size_t size, int64_t stride, uint64_t count) {
+  strided(reinterpret_cast<uintptr_t>(address), size, stride, count, AccessType::kRead, DH_PC);
+}
+void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t count) {
+  strided(reinterpret_cast<uintptr_t>(address), size, stride, count, AccessType::kWrite, DH_PC);
+}
+
+void __dh_end_of_life(void* address, size_t size) {
+  if (nobody_to_race_with() || size == 0) return;
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, 0, false);
+}
+
+void* __dh_memcpy(void* to, const void* from, size_t size) {
+  if (!nobody_to_race_with() && size != 0) {
+    slow(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC, 0, false);
+    slow(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC, 0, false);
+  }
+  return __builtin___memcpy_chk(to, from, size, ~size_t{0});
+}
+void* __dh_memmove(void* to, const void* from, size_t size) {
+  if (!nobody_to_race_with() && size != 0) {
+    slow(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC, 0, false);
+    slow(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC, 0, false);
+  }
+  return __builtin___memmove_chk(to, from, size, ~size_t{0});
+}
+void* __dh_memset(void* to, int byte, size_t size) {
+  if (!nobody_to_race_with() && size != 0) {
+    slow(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC, 0, false);
+  }
+  return __builtin___memset_chk(to, byte, size, ~size_t{0});
+}

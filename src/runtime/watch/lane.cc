@@ -1,0 +1,396 @@
+// The watch lane's side of lane.h.
+#include "runtime/lane.h"
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/options.h"
+#include "runtime/platform/print.h"
+#include "runtime/watch/access.h"
+#include "runtime/watch/heap.h"
+#include "runtime/watch/race_report.h"
+#include "runtime/watch/raw_log.h"
+#include "runtime/watch/shadow.h"
+#include "runtime/watch/sync.h"
+#include "runtime/watch/thread.h"
+
+namespace deadheat::lane {
+
+void (*deliver_pending_signals)() = nullptr;
+__thread uint32_t signals_pending __attribute__((tls_model("initial-exec"))) = 0;
+
+using namespace deadheat::watch;
+
+namespace {
+
+bool is_alone() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
+
+// The thread to act for; null where nothing is to be done: not initialised, over, inside the runtime already,
+// or alone (nobody to be ordered with: who is created later knows everything from the start).
+Thread* acting() {
+  if (is_alone()) return nullptr;
+  Thread* const thread = current_or_adopt();
+  return thread != nullptr && thread->inside == 0 ? thread : nullptr;
+}
+
+Thread* synchronising() {
+  Thread* const thread = acting();
+  if (thread == nullptr || thread->ignore_sync != 0) return nullptr;
+  ++thread->statistics.sync_operations;
+  return thread;
+}
+
+uintptr_t number(const volatile void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+// Beyond this, the end of a block's life is noted only where the block was touched: a fresh part of a large
+// block costs nothing to free.
+constexpr size_t kFreeEveryByte = size_t{64} << 10;
+
+void check_free(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
+  if (size <= kFreeEveryByte) {
+    check_access(thread, {address, size, AccessType::kFree, pc});
+    return;
+  }
+  uintptr_t const end = address + size;
+  for (uintptr_t at = address; at < end;) {
+    constexpr uintptr_t kPage = kPageCells * 8;
+    uintptr_t const next = (at & ~(kPage - 1)) + kPage;
+    uintptr_t const stop = next < end ? next : end;
+    Chunk* const chunk = existing_chunk(at);
+    if (chunk != nullptr && chunk->touched[cell_index(at) / kPageCells] != 0) {
+      check_access(thread, {at, stop - at, AccessType::kFree, pc});
+    }
+    at = stop;
+  }
+}
+
+}  // namespace
+
+// --- Start and end
+// ------------------------------------------------------------------------------------------------------
+
+namespace {
+bool initialising;
+bool finished;
+}  // namespace
+
+void initialise() {
+  if (__atomic_exchange_n(&initialising, true, __ATOMIC_ACQ_REL)) return;
+  KeepErrno const keep;
+  platform::options();
+  threads_initialise();
+  if (platform::options().log != nullptr) {
+    // At once, so that whoever asked for the log knows that this program is watched.
+    platform::Text nothing;
+    raw_write(nothing);
+  }
+}
+
+int finish(int status) {
+  if (__atomic_exchange_n(&finished, true, __ATOMIC_ACQ_REL)) return status;
+  KeepErrno const keep;
+  write_end(status);
+  raw_log_finish();
+  bool const simply_run = platform::options().log == nullptr;
+  uint32_t const code = platform::options().exitcode;
+  return simply_run && code != 0 && races_reported() != 0 ? static_cast<int>(code) : status;
+}
+
+namespace {
+__attribute__((section(".preinit_array"), used)) void (*const preinit)() = initialise;
+}  // namespace
+
+// --- Accesses and memory
+// ----------------------------------------------------------------------------------------------------
+
+void read(const void* address, size_t size, Pc pc) {
+  Thread* const thread = acting();
+  if (thread == nullptr || size == 0) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  ++thread->statistics.ranges;
+  check_access(thread, {number(address), size, AccessType::kRead, pc.value});
+}
+
+void write(void* address, size_t size, Pc pc) {
+  Thread* const thread = acting();
+  if (thread == nullptr || size == 0) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  ++thread->statistics.ranges;
+  check_access(thread, {number(address), size, AccessType::kWrite, pc.value});
+}
+
+void allocated(void* address, size_t size, Pc pc) {
+  if (address == nullptr) return;
+  KeepErrno const keep;
+  Thread* const thread = current_thread;  // memory of a thread that is not known yet is nobody's
+  HeapBlock block{number(address), size, 0, 0};
+  if (thread == nullptr || thread->inside != 0) {
+    clear_shadow(block.address, size);
+    heap_add(block);
+    return;
+  }
+  Inside const inside(thread);
+  block.stack = stack_at(thread, pc.value, AccessType::kWrite, 0);
+  block.thread = thread->info->id;
+  clear_shadow(block.address, size);
+  heap_add(block);
+}
+
+void freeing(void* address, Pc pc) {
+  if (address == nullptr) return;
+  KeepErrno const keep;
+  HeapBlock block{};
+  Thread* const thread = acting();
+  if (thread == nullptr) {
+    heap_remove(number(address), &block);
+    return;
+  }
+  Inside const inside(thread);
+  // Checked while the block is still known, so that a report can say what it was.
+  HeapBlock known{};
+  if (!heap_remove(number(address), &known)) return;
+  heap_add(known);
+  check_free(thread, known.address, known.size, pc.value);
+  heap_remove(number(address), &block);
+}
+
+void mapped(void* address, size_t size, Pc) {
+  KeepErrno const keep;
+  clear_shadow(number(address), size);
+}
+
+void unmapping(void* address, size_t size, Pc pc) {
+  Thread* const thread = acting();
+  KeepErrno const keep;
+  if (thread == nullptr) {
+    clear_shadow(number(address), size);
+    return;
+  }
+  Inside const inside(thread);
+  // As with free: whoever touches it unordered races with its end.
+  uintptr_t const end = number(address) + size;
+  constexpr uintptr_t kPage = kPageCells * 8;
+  for (uintptr_t at = number(address); at < end; at += kPage) {
+    Chunk* const chunk = existing_chunk(at);
+    if (chunk != nullptr && chunk->touched[cell_index(at) / kPageCells] != 0) {
+      check_access(thread, {at, end - at < kPage ? end - at : kPage, AccessType::kFree, pc.value});
+    }
+  }
+  clear_shadow(number(address), size);
+}
+
+// --- Order
+// ------------------------------------------------------------------------------------------------------------------
+
+void acquire(const volatile void* object) {
+  Thread* const thread = synchronising();
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  sync_acquire(thread, object);
+}
+
+void release(const volatile void* object) {
+  Thread* const thread = synchronising();
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  sync_release(thread, object, false);
+}
+
+void release_store(const volatile void* object) {
+  Thread* const thread = synchronising();
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  sync_release(thread, object, true);
+}
+
+void forget(const volatile void* object) {
+  Thread* const thread = acting();
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  sync_forget(object);
+}
+
+void lock_acquired(const volatile void* lock, LockMode mode, Pc pc) {
+  Thread* const thread = synchronising();
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  watch::lock_acquired(thread, lock, mode == LockMode::kShared, pc.value);
+}
+
+void lock_releasing(const volatile void* lock, Pc) {
+  Thread* const thread = synchronising();
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  watch::lock_releasing(thread, lock);
+}
+
+void lock_destroyed(const volatile void* lock) { forget(lock); }
+
+void barrier_initialised(const volatile void* barrier, uint32_t participants) {
+  // Also while alone: the count is needed later.
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || thread->inside != 0) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  sync_forget(barrier);
+  LockedSync const sync(barrier);
+  if (sync) sync->participants = participants;
+}
+
+BarrierTicket barrier_arrive(const volatile void* barrier) {
+  Thread* const thread = synchronising();
+  if (thread == nullptr) return {~uint64_t{0}};
+  KeepErrno const keep;
+  Inside const inside(thread);
+  publish(thread);
+  LockedSync const sync(barrier);
+  if (!sync || sync->participants == 0) return {~uint64_t{0}};
+  uint64_t const arrival = sync->arrivals++;
+  uint64_t const generation = arrival / sync->participants;
+  VectorClock& clock = sync->generation[generation & 1];
+  // Nobody can still want what stood here: to be two generations ahead, everybody must have left this one.
+  if (arrival % sync->participants == 0) clock.clear();
+  clock.join(thread->clock);
+  return {generation};
+}
+
+void barrier_leave(const volatile void* barrier, BarrierTicket ticket) {
+  if (ticket.generation == ~uint64_t{0}) return;
+  Thread* const thread = synchronising();
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(thread);
+  LockedSync const sync(barrier);
+  if (sync && thread->clock.join(sync->generation[ticket.generation & 1])) thread->learnt();
+}
+
+void barrier_destroyed(const volatile void* barrier) { forget(barrier); }
+
+// --- Threads
+// -----------------------------------------------------------------------------------------------------------------
+
+struct ThreadStart : Thread {};
+struct ThreadRef : Thread {};
+
+ThreadStart* thread_creating(Pc pc) {
+  initialise();
+  Thread* const parent = current_or_adopt();
+  if (parent == nullptr) return nullptr;
+  KeepErrno const keep;
+  Inside const inside(parent);
+  return static_cast<ThreadStart*>(thread_create(parent, pc.value));
+}
+
+void thread_create_failed(ThreadStart* start) {
+  if (start == nullptr) return;
+  Inside const inside(current_thread);
+  thread_abandon(start);
+}
+
+void thread_started(ThreadStart* start) {
+  if (start == nullptr) return;
+  ++start->inside;
+  thread_start(start);
+  --start->inside;
+}
+
+void thread_finishing() {
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  ++thread->inside;
+  thread_finish(thread);
+}
+
+ThreadRef* thread_find(pthread_t handle) { return static_cast<ThreadRef*>(thread_by_handle(handle)); }
+
+void thread_joined(ThreadRef* thread) {
+  Thread* const joiner = current_or_adopt();
+  if (thread == nullptr || joiner == nullptr) return;
+  KeepErrno const keep;
+  Inside const inside(joiner);
+  thread_join(joiner, thread);
+}
+
+void thread_detached(ThreadRef* thread) {
+  if (thread == nullptr) return;
+  KeepErrno const keep;
+  thread_detach(thread);
+}
+
+void thread_named(pthread_t handle, const char* name) {
+  Thread* const thread = thread_by_handle(handle);
+  if (thread == nullptr || name == nullptr) return;
+  unsigned i = 0;
+  for (; i + 1 < sizeof thread->info->name && name[i] != '\0'; ++i) thread->info->name[i] = name[i];
+  thread->info->name[i] = '\0';
+}
+
+// --- Processes
+// ---------------------------------------------------------------------------------------------------------------
+
+void fork_preparing() {
+  Thread* const thread = current_or_adopt();
+  report_fork_preparing();
+  threads_fork_preparing(thread);
+  heap_fork_preparing();
+  platform::memory_fork_preparing();
+}
+
+void fork_parent() {
+  platform::memory_fork_done();
+  heap_fork_done();
+  threads_fork_parent();
+  report_fork_parent();
+}
+
+void fork_child() {
+  platform::memory_fork_done();
+  heap_fork_done();
+  if (current_thread != nullptr)
+    threads_fork_child(current_thread);
+  else
+    threads_fork_parent();
+  report_fork_child();
+  if (platform::options().log != nullptr) {
+    platform::Text nothing;
+    raw_write(nothing);
+  }
+}
+
+// --- Signals and annotations
+// --------------------------------------------------------------------------------------------------
+
+bool inside_runtime() { return current_thread != nullptr && current_thread->inside != 0; }
+
+void ignore_begin(bool reads, bool writes) {
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr) return;
+  thread->ignore_reads += reads ? 1 : 0;
+  thread->ignore_writes += writes ? 1 : 0;
+}
+void ignore_end(bool reads, bool writes) {
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr) return;
+  if (reads && thread->ignore_reads != 0) --thread->ignore_reads;
+  if (writes && thread->ignore_writes != 0) --thread->ignore_writes;
+}
+void ignore_sync_begin() {
+  if (Thread* const thread = current_or_adopt()) ++thread->ignore_sync;
+}
+void ignore_sync_end() {
+  Thread* const thread = current_or_adopt();
+  if (thread != nullptr && thread->ignore_sync != 0) --thread->ignore_sync;
+}
+
+void benign_race(const volatile void* address, size_t size, const char*, Pc) {
+  expect_benign(number(address), size);
+}
+
+}  // namespace deadheat::lane

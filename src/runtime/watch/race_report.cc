@@ -1,0 +1,405 @@
+#include "runtime/watch/race_report.h"
+
+#include <sys/uio.h>
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/modules.h"
+#include "runtime/platform/options.h"
+#include "runtime/platform/print.h"
+#include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
+#include "runtime/watch/heap.h"
+#include "runtime/watch/raw_log.h"
+#include "runtime/watch/shadow.h"
+
+namespace deadheat::watch {
+namespace {
+
+using platform::SpinGuard;
+using platform::Text;
+
+constexpr unsigned kMaxFrames = 256;
+
+platform::Spinlock report_lock;
+
+// --- One finding per pair of places
+// -------------------------------------------------------------------------------------
+
+struct Place {
+  uintptr_t pc = 0;
+  AccessType type = AccessType::kRead;
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+struct Known {
+  Place first, second;
+  uint64_t instances;
+};
+Known* known;
+size_t known_count;
+size_t known_capacity;
+
+// The number of the pair, and whether it is new.
+size_t find_pair(Place a, Place b, bool* fresh) {
+  if (b.pc < a.pc || (b.pc == a.pc && b.type < a.type)) {
+    Place const swap = a;
+    a = b;
+    b = swap;
+  }
+  for (size_t i = 0; i < known_count; ++i) {
+    if (known[i].first == a && known[i].second == b) {
+      ++known[i].instances;
+      *fresh = false;
+      return i;
+    }
+  }
+  if (known_count == known_capacity) {
+    size_t const capacity = known_capacity == 0 ? 64 : known_capacity * 2;
+    auto* const grown = static_cast<Known*>(platform::allocate(capacity * sizeof(Known)));
+    for (size_t i = 0; i < known_count; ++i) grown[i] = known[i];
+    platform::release(known, known_capacity * sizeof(Known));
+    known = grown;
+    known_capacity = capacity;
+  }
+  known[known_count] = {a, b, 1};
+  *fresh = true;
+  return known_count++;
+}
+
+// --- Races the program declared benign
+// ------------------------------------------------------------------------------
+
+struct Benign {
+  Benign* next;
+  uintptr_t address;
+  size_t size;
+};
+Benign* benign_ranges;
+uint64_t benign_races;
+
+bool is_benign(uintptr_t address) {
+  for (Benign* b = benign_ranges; b != nullptr; b = b->next) {
+    if (address >= b->address && address - b->address < b->size) return true;
+  }
+  return false;
+}
+
+// --- Lines
+// -------------------------------------------------------------------------------------------------------------
+
+unsigned modules_written;
+
+void write_modules() {
+  unsigned const count = platform::read_modules();
+  for (; modules_written < count; ++modules_written) {
+    const platform::Module& m = platform::module_number(modules_written);
+    Text line;
+    line.append("{\"t\":\"module\",\"id\":%u,\"path\":", modules_written);
+    line.append_json_string(m.path);
+    line.append(",\"base\":\"0x%lx\",\"begin\":\"0x%lx\",\"end\":\"0x%lx\"}\n", m.base, m.begin, m.end);
+    raw_write(line);
+  }
+}
+
+void need_module(uintptr_t pc) {
+  if (platform::module_at(pc) == nullptr || modules_written == 0) write_modules();
+}
+
+void append_frames(Text& text, uintptr_t pc, StackId frames) {
+  uintptr_t pcs[kMaxFrames];
+  unsigned const count = frames_of(frames, pcs, kMaxFrames);
+  text.append_char('[');
+  if (pc != 0) text.append("\"0x%lx\"", pc);
+  for (unsigned i = 0; i < count; ++i) {
+    need_module(pcs[i]);
+    text.append("%s\"0x%lx\"", i != 0 || pc != 0 ? "," : "", pcs[i]);
+  }
+  text.append_char(']');
+}
+
+void append_stack(Text& text, StackId stack) {
+  AccessInfo const info = access_of(stack, 0);
+  need_module(info.pc);
+  append_frames(text, info.pc, info.frames);
+}
+
+void write_thread(ThreadInfo* info) {
+  for (; info != nullptr && !info->reported; info = info->id != 0 ? thread_info(info->parent) : nullptr) {
+    info->reported = true;
+    Text line;
+    line.append("{\"t\":\"thread\",\"id\":%u,\"name\":", info->id);
+    line.append_json_string(info->name);
+    line.append(",\"os\":%d", info->os_id);
+    if (info->id != 0) line.append(",\"parent\":%u", info->parent);
+    line.append(",\"stack\":");
+    if (info->created != 0)
+      append_stack(line, info->created);
+    else
+      line.append("[]");
+    line.append("}\n");
+    raw_write(line);
+  }
+}
+
+const char* name_of(AccessType type) {
+  switch (type) {
+    case AccessType::kRead:
+      return "read";
+    case AccessType::kWrite:
+      return "write";
+    case AccessType::kAtomicRead:
+      return "atomic-read";
+    case AccessType::kAtomicWrite:
+      return "atomic-write";
+    case AccessType::kFree:
+      return "free";
+  }
+  return "read";
+}
+
+// The bytes of memory that an access is about, without trusting the address.
+bool peek(uintptr_t address, size_t size, uint64_t* value) {
+  if (size == 0 || size > 8) return false;
+  *value = 0;
+  iovec local{value, size};
+  iovec remote{reinterpret_cast<void*>(address), size};
+  long const n = platform::syscall6(SYS_process_vm_readv, platform::sys_getpid(),
+                                    reinterpret_cast<long>(&local), 1, reinterpret_cast<long>(&remote), 1, 0);
+  return n == static_cast<long>(size);
+}
+
+void append_locks(Text& text, LocksetId set) {
+  text.append(",\"locks\":[");
+  for (bool first = true; set != 0; first = false) {
+    LocksetEntry const entry = lockset_of(set);
+    text.append("%s{\"addr\":\"0x%lx\",\"shared\":%s,\"stack\":", first ? "" : ",", entry.lock,
+                entry.shared ? "true" : "false");
+    append_stack(text, entry.acquired);
+    text.append_char('}');
+    set = entry.rest;
+  }
+  text.append_char(']');
+}
+
+// --- What the address is
+// -----------------------------------------------------------------------------------------------
+
+struct StackSearch {
+  uintptr_t address;
+  Thread* owner;
+  const DhFrameInfo* frame;
+  unsigned variable;
+  uintptr_t variable_address;
+};
+
+void search_stack(Thread* thread, void* argument) {
+  auto* const s = static_cast<StackSearch*>(argument);
+  if (s->owner != nullptr || s->address < thread->stack_low || s->address >= thread->stack_high) return;
+  s->owner = thread;
+  if (thread->frames == nullptr || thread->hot == nullptr) return;
+  // The owner may be running: its frames are read as they are, and believed only if they make sense.
+  const DhFrame* const end = thread->hot->next_frame;
+  if (end < thread->frames || end > thread->frames_end) return;
+  for (const DhFrame* f = end; f-- > thread->frames;) {
+    const DhFrameInfo* const info = f->info;
+    if (info == nullptr) continue;
+    for (unsigned i = 0; i < info->count; ++i) {
+      uint64_t at = 0;
+      if (!peek(reinterpret_cast<uintptr_t>(&f->variables[i]), sizeof at, &at)) break;
+      if (s->address >= at && s->address - at < info->variables[i].size) {
+        s->frame = info;
+        s->variable = i;
+        s->variable_address = at;
+        return;
+      }
+    }
+  }
+}
+
+void append_variable(Text& text, uintptr_t address) {
+  text.append("\"var\":{");
+  HeapBlock block{};
+  if (heap_find(address, &block)) {
+    text.append("\"kind\":\"heap\",\"addr\":\"0x%lx\",\"size\":%zu,\"thread\":%u,\"stack\":", block.address,
+                block.size, block.thread);
+    append_stack(text, block.stack);
+    text.append_char('}');
+    return;
+  }
+  StackSearch search{address, nullptr, nullptr, 0, 0};
+  for_each_live(search_stack, &search);
+  if (search.owner != nullptr) {
+    text.append("\"kind\":\"stack\",\"thread\":%u", search.owner->info->id);
+    if (search.frame != nullptr) {
+      const DhVariableInfo& v = search.frame->variables[search.variable];
+      text.append(",\"addr\":\"0x%lx\",\"size\":%u,\"name\":", search.variable_address, v.size);
+      text.append_json_string(v.name);
+      text.append(",\"function\":");
+      text.append_json_string(search.frame->function);
+      text.append(",\"file\":");
+      text.append_json_string(v.file);
+      text.append(",\"line\":%u", v.line);
+    }
+    text.append_char('}');
+    return;
+  }
+  need_module(address);
+  text.append("\"kind\":\"%s\"}", platform::module_at(address) != nullptr ? "global" : "unknown");
+}
+
+// --- Why nothing orders them
+// --------------------------------------------------------------------------------------------
+
+bool holds(LocksetId set, uintptr_t lock) {
+  for (; set != 0; set = lockset_of(set).rest) {
+    if (lockset_of(set).lock == lock) return true;
+  }
+  return false;
+}
+
+bool common_lock(LocksetId a, LocksetId b) {
+  for (; a != 0; a = lockset_of(a).rest) {
+    if (holds(b, lockset_of(a).lock)) return true;
+  }
+  return false;
+}
+
+void append_why(Text& text, const Thread* thread, const AccessInfo& other, Epoch epoch,
+                uint32_t other_thread) {
+  Text why;
+  if (thread->lockset == 0 && other.locks == 0) {
+    why.append("neither thread held a lock");
+  } else if (thread->lockset == 0) {
+    why.append("thread %u held a lock, thread %u held none", other_thread, thread->info->id);
+  } else if (other.locks == 0) {
+    why.append("thread %u held a lock, thread %u held none", thread->info->id, other_thread);
+  } else if (!common_lock(thread->lockset, other.locks)) {
+    why.append("the threads held different locks");
+  } else {
+    why.append("a common lock was held for reading only");
+  }
+  if (thread->clock.get(epoch.slot()) == 0) {
+    why.append(", and nothing thread %u did is ordered before this access of thread %u", other_thread,
+               thread->info->id);
+  } else {
+    why.append(", and thread %u last learnt from thread %u before that access was made", thread->info->id,
+               other_thread);
+  }
+  text.append(",\"why\":");
+  text.append_json_string(why.c_str());
+}
+
+}  // namespace
+
+void report_race(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule) {
+  // The bytes both touched.
+  uintptr_t const from = request.address > granule ? request.address : granule;
+  uintptr_t const end =
+      request.address + request.size < granule + 8 ? request.address + request.size : granule + 8;
+  unsigned byte = static_cast<unsigned>(from - granule);
+  while (byte + 1 < end - granule && ((other.mask >> byte) & 1) == 0) ++byte;
+  uintptr_t const address = granule + byte;
+  AccessInfo const older = access_of(other.stack, byte);
+
+  SpinGuard const guard(report_lock);
+  if (is_benign(address)) {
+    ++benign_races;
+    return;
+  }
+  bool fresh = false;
+  size_t const number = find_pair({request.pc, request.type}, {older.pc, older.type}, &fresh);
+  if (!fresh) return;
+
+  ThreadInfo* const other_info = thread_info_at(other.epoch);
+  write_modules();
+  write_thread(other_info);
+  write_thread(thread->info);
+
+  Text line;
+  line.append("{\"t\":\"race\",\"id\":%zu,\"detector\":\"fasttrack\",\"addr\":\"0x%lx\",", number, address);
+  append_variable(line, address);
+  line.append(",\"accesses\":[{\"thread\":%u,\"op\":\"%s\",\"size\":%zu,\"addr\":\"0x%lx\",\"stack\":",
+              thread->info->id, name_of(request.type), request.size, request.address);
+  append_frames(line, request.pc, current_frames(thread));
+  append_locks(line, thread->lockset);
+  uint64_t value = 0;
+  if (peek(request.address, request.size, &value)) {
+    line.append(",\"%s\":\"0x%lx\"", kind_of(request.type).write ? "before" : "value", value);
+  }
+  if (request.has_value && request.size <= 8) {
+    uint64_t const bits =
+        request.size == 8 ? request.value : request.value & ((uint64_t{1} << (request.size * 8)) - 1);
+    line.append(",\"value\":\"0x%lx\"", bits);
+  }
+  unsigned first_byte = byte;
+  while (first_byte > 0 && ((other.mask >> (first_byte - 1)) & 1) != 0) --first_byte;
+  unsigned older_size = older.size;
+  if (older_size == 0) {
+    while (first_byte + older_size < 8 && ((other.mask >> (first_byte + older_size)) & 1) != 0) ++older_size;
+  } else if (older_size <= 8) {
+    // Neighbouring accesses of one epoch share a record; the access itself is aligned to its size.
+    first_byte = byte & ~(older_size - 1);
+  }
+  line.append("},{\"thread\":%u,\"op\":\"%s\",\"size\":%u,\"addr\":\"0x%lx\",\"stack\":", other_info->id,
+              name_of(older.type), older_size, granule + first_byte);
+  append_frames(line, older.pc, older.frames);
+  append_locks(line, older.locks);
+  line.append("}]");
+  append_why(line, thread, older, other.epoch, other_info->id);
+  line.append("}\n");
+  raw_write(line);
+}
+
+uint64_t races_reported() { return __atomic_load_n(&known_count, __ATOMIC_RELAXED); }
+
+void note(const char* text) {
+  SpinGuard const guard(report_lock);
+  Text line;
+  line.append("{\"t\":\"note\",\"text\":");
+  line.append_json_string(text);
+  line.append("}\n");
+  raw_write(line);
+}
+
+void write_end(int status) {
+  SpinGuard const guard(report_lock);
+  bool const wanted = platform::options().log != nullptr || known_count != 0;
+  if (!wanted) return;
+  for (size_t i = 0; i < known_count; ++i) {
+    if (known[i].instances == 1) continue;
+    Text line;
+    line.append("{\"t\":\"instances\",\"race\":%zu,\"count\":%lu}\n", i, known[i].instances);
+    raw_write(line);
+  }
+  Statistics const s = total_statistics();
+  Text line;
+  line.append("{\"t\":\"end\",\"exit\":%d,\"statistics\":{", status);
+  line.append("\"threads\":%u,\"slow_path\":%lu,\"slow_path_covered\":%lu,\"ranges\":%lu,\"atomics\":%lu,",
+              threads_created(), s.slow_accesses, s.covered, s.ranges, s.atomics);
+  if (platform::options().count) {
+    line.append("\"accesses\":%lu,\"accesses_dropped\":%lu,", s.counted, s.counted_dropped);
+  }
+  line.append("\"sync_operations\":%lu,\"labels\":%lu,\"stacks\":%lu,\"stack_pairs\":%lu,\"fat_cells\":%lu,",
+              s.sync_operations, s.labels, interned_stacks(), interned_shapes(), fat_cells());
+  line.append("\"benign\":%lu,\"runtime_bytes_mapped\":%lu}}\n", benign_races, platform::mapped_bytes());
+  raw_write(line);
+}
+
+void expect_benign(uintptr_t address, size_t size) {
+  SpinGuard const guard(report_lock);
+  auto* const b = platform::make<Benign>();
+  *b = {benign_ranges, address, size};
+  benign_ranges = b;
+}
+
+void report_fork_preparing() { report_lock.lock(); }
+void report_fork_parent() { report_lock.unlock(); }
+void report_fork_child() {
+  raw_log_fork_child();
+  modules_written = 0;
+  known_count = 0;
+  for (uint32_t id = 0; id < threads_created(); ++id) thread_info(id)->reported = false;
+  report_lock.unlock();
+}
+
+}  // namespace deadheat::watch

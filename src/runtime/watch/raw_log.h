@@ -1,0 +1,17 @@
+// Where raw findings go: one JSON object a line, each written with one system call as soon as it is known, so
+// that a crash or a kill loses nothing that was found. src/report/raw.h is the reader.
+#pragma once
+
+#include "runtime/platform/print.h"
+
+namespace deadheat::watch {
+
+// Opens the log (a file, or a reporter beside the program) on the first call. All calls are made under one
+// lock.
+void raw_write(platform::Text& line);
+bool raw_log_open();
+// Ends it: waits for the reporter, if there is one.
+void raw_log_finish();
+void raw_log_fork_child();
+
+}  // namespace deadheat::watch

@@ -1,0 +1,184 @@
+#include "runtime/watch/shadow.h"
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/print.h"
+#include "runtime/watch/sync.h"
+
+DhCell* __dh_shadow[1u << kDhDirectoryBits];
+
+namespace deadheat::watch {
+namespace {
+
+uint64_t fat_count;
+
+Chunk* make_chunk(uintptr_t index) {
+  auto* const fresh = static_cast<Chunk*>(platform::map_pages(sizeof(Chunk), "shadow memory"));
+  // Without huge pages: a program that touches little of a chunk must not pay for all of it.
+  platform::sys_madvise(fresh, sizeof(Chunk), MADV_NOHUGEPAGE);
+  platform::sys_madvise(fresh, sizeof(Chunk), MADV_DONTDUMP);
+  DhCell* expected = nullptr;
+  if (__atomic_compare_exchange_n(&__dh_shadow[index], &expected, fresh->cells, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE)) {
+    return fresh;
+  }
+  platform::sys_munmap(fresh, sizeof(Chunk));
+  return reinterpret_cast<Chunk*>(expected);
+}
+
+void release_fat(FatCell* fat) {
+  while (SyncVar* const sync = fat->syncs) {
+    fat->syncs = sync->next;
+    destroy_sync(sync);
+  }
+  platform::release(fat->records, fat->capacity * sizeof(Record));
+  fat->records = nullptr;
+  fat->capacity = 0;
+  fat->count = 0;
+  fat->owner = nullptr;
+  __atomic_fetch_sub(&fat_count, 1, __ATOMIC_RELAXED);
+}
+
+void clear_cell(DhCell* cell) {
+  for (;;) {
+    DhCell const old = load_cell(cell);
+    if (old.half[0] == 0 && old.half[1] == 0) return;
+    if (!is_fat(old)) {
+      if (compare_and_swap_cell(cell, old, DhCell{})) return;
+      continue;
+    }
+    FatCell* const fat = lock_existing_fat(cell);
+    if (fat == nullptr) continue;
+    compare_and_swap_cell(cell, cell_for(fat), DhCell{});
+    release_fat(fat);
+    fat->lock.unlock();
+    platform::destroy(fat);
+    return;
+  }
+}
+
+// Runs of whole pages longer than this are given back instead of zeroed.
+constexpr size_t kPagesWorthReturning = 32;
+
+void clear_pages(Chunk* chunk, size_t first, size_t last) {
+  for (size_t page = first; page < last;) {
+    if (chunk->touched[page] == 0) {
+      ++page;
+      continue;
+    }
+    size_t run = page;
+    while (run < last && chunk->touched[run] != 0) {
+      if (chunk->may_be_fat[run] != 0) {
+        for (size_t i = run * kPageCells; i < (run + 1) * kPageCells; ++i) {
+          if (is_fat(chunk->cells[i])) clear_cell(&chunk->cells[i]);
+        }
+        chunk->may_be_fat[run] = 0;
+      }
+      chunk->touched[run] = 0;
+      ++run;
+    }
+    void* const at = &chunk->cells[page * kPageCells];
+    size_t const size = (run - page) * 4096;
+    if (run - page < kPagesWorthReturning ||
+        platform::failed(platform::sys_madvise(at, size, MADV_DONTNEED))) {
+      platform::zero(at, size);
+    }
+    page = run;
+  }
+}
+
+}  // namespace
+
+void FatCell::reserve(unsigned size) {
+  if (size <= capacity) return;
+  unsigned grown = capacity == 0 ? 2 : capacity * 2u;
+  while (grown < size) grown *= 2;
+  auto* const moved = static_cast<Record*>(platform::allocate(grown * sizeof(Record)));
+  for (unsigned i = 0; i < count; ++i) moved[i] = records[i];
+  platform::release(records, capacity * sizeof(Record));
+  records = moved;
+  capacity = static_cast<uint16_t>(grown);
+}
+
+Chunk* chunk_for(uintptr_t address) {
+  if (Chunk* const chunk = existing_chunk(address)) return chunk;
+  uintptr_t const index = address >> kDhChunkBits;
+  if (index >= (uintptr_t{1} << kDhDirectoryBits)) return nullptr;
+  return make_chunk(index);
+}
+
+FatCell* lock_existing_fat(DhCell* cell) {
+  for (;;) {
+    DhCell const seen = load_cell(cell);
+    if (!is_fat(seen)) return nullptr;
+    FatCell* const fat = fat_of(seen);
+    if (fat == nullptr) continue;  // torn: being made right now
+    fat->lock.lock();
+    if (fat->owner == cell) return fat;
+    fat->lock.unlock();
+  }
+}
+
+FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
+  for (;;) {
+    if (FatCell* const fat = lock_existing_fat(cell)) return fat;
+    DhCell const old = load_cell(cell);
+    if (is_fat(old)) continue;
+    auto* const fat = platform::make<FatCell>();
+    fat->lock.lock();
+    fat->owner = cell;
+    StackPair const stacks = shape_stacks(shape_of(old));
+    fat->reserve(2);
+    if ((old.half[0] & 0xff) != 0) fat->records[fat->count++] = unpack_half(old.half[0], stacks.first);
+    if ((old.half[1] & 0xff) != 0) fat->records[fat->count++] = unpack_half(old.half[1], stacks.second);
+    size_t const index = static_cast<size_t>(cell - chunk->cells);
+    note_touched(chunk, index);
+    __atomic_store_n(&chunk->may_be_fat[index / kPageCells], 1, __ATOMIC_RELAXED);
+    if (compare_and_swap_cell(cell, old, cell_for(fat))) {
+      __atomic_fetch_add(&fat_count, 1, __ATOMIC_RELAXED);
+      return fat;
+    }
+    fat->owner = nullptr;
+    platform::release(fat->records, fat->capacity * sizeof(Record));
+    fat->lock.unlock();
+    platform::destroy(fat);
+  }
+}
+
+void clear_shadow(uintptr_t address, size_t size) {
+  uintptr_t at = address & ~uintptr_t{7};
+  uintptr_t const end = (address + size + 7) & ~uintptr_t{7};
+  while (at < end) {
+    uintptr_t const chunk_end = ((at >> kDhChunkBits) + 1) << kDhChunkBits;
+    uintptr_t const stop = end < chunk_end ? end : chunk_end;
+    Chunk* const chunk = existing_chunk(at);
+    if (chunk == nullptr) {
+      at = stop;
+      continue;
+    }
+    size_t first = cell_index(at);
+    size_t const last = first + (stop - at) / 8;
+    // The edges cell by cell, whole pages between them at once.
+    size_t const whole_first = (first + kPageCells - 1) / kPageCells;
+    size_t const whole_last = last / kPageCells;
+    size_t const edge = whole_first < whole_last ? whole_first * kPageCells : last;
+    auto const clear_cells = [chunk](size_t from, size_t to) {
+      for (size_t i = from; i < to; ++i) {
+        if (chunk->touched[i / kPageCells] == 0) {
+          i |= kPageCells - 1;
+          continue;
+        }
+        clear_cell(&chunk->cells[i]);
+      }
+    };
+    clear_cells(first, edge);
+    if (whole_first < whole_last) {
+      clear_pages(chunk, whole_first, whole_last);
+      clear_cells(whole_last * kPageCells, last);
+    }
+    at = stop;
+  }
+}
+
+uint64_t fat_cells() { return __atomic_load_n(&fat_count, __ATOMIC_RELAXED); }
+
+}  // namespace deadheat::watch

@@ -1,0 +1,240 @@
+#include "runtime/watch/stacks.h"
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/print.h"
+#include "runtime/platform/syscalls.h"
+
+namespace deadheat::watch {
+namespace {
+
+enum class NodeKind : uint32_t { kFrame, kAccess, kComposite, kLockset };
+
+// aux of an access: | lockset 20 | type 3 | log2-ish size code 6 | kind 2 (common to all nodes) |
+constexpr uint32_t kKindBits = 2;
+constexpr uint32_t kSizeBits = 6;
+constexpr uint32_t kTypeBits = 3;
+
+struct Node {
+  uint64_t word;
+  uint32_t parent;
+  uint32_t aux;
+  uint32_t next;  // in the hash chain
+  uint32_t reserved;
+};
+
+struct Shape {
+  StackId first, second;
+  uint32_t next;
+};
+
+// An append-only array of up to 2^Bits elements, mapped piece by piece; elements never move. Index 0 is never
+// used.
+template <class T, unsigned Bits>
+class Growing {
+ public:
+  static constexpr uint32_t kPieceBits = 14;
+
+  T& operator[](uint32_t index) { return piece_[index >> kPieceBits][index & ((1u << kPieceBits) - 1)]; }
+
+  // 0 when full.
+  uint32_t append() {
+    uint32_t const index = __atomic_add_fetch(&count_, 1, __ATOMIC_RELAXED);
+    if (index >= (1u << Bits)) {
+      __atomic_sub_fetch(&count_, 1, __ATOMIC_RELAXED);
+      return 0;
+    }
+    T*& piece = piece_[index >> kPieceBits];
+    if (__atomic_load_n(&piece, __ATOMIC_ACQUIRE) == nullptr) {
+      size_t const size = sizeof(T) << kPieceBits;
+      T* fresh = static_cast<T*>(platform::map_pages(size, "the table of call stacks"));
+      T* expected = nullptr;
+      if (!__atomic_compare_exchange_n(&piece, &expected, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        platform::sys_munmap(fresh, size);
+      }
+    }
+    return index;
+  }
+  uint32_t count() const { return __atomic_load_n(&count_, __ATOMIC_RELAXED); }
+
+ private:
+  T* piece_[1u << (Bits - kPieceBits)];
+  uint32_t count_;
+};
+
+constexpr uint32_t kHashBits = 18;
+Growing<Node, 28> nodes;
+Growing<Shape, kShapeBits> shapes;
+uint32_t node_hash[1u << kHashBits];
+uint32_t shape_hash[1u << kHashBits];
+Growing<Node, 20> locksets;
+uint32_t lockset_hash[1u << 12];
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t h = (a ^ (b * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
+  return h ^ (h >> 32);
+}
+
+template <unsigned Bits>
+uint32_t find_or_insert(Growing<Node, Bits>& table, uint32_t* bucket, uint64_t word, uint32_t parent,
+                        uint32_t aux) {
+  uint32_t fresh = 0;
+  for (;;) {
+    uint32_t const head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    for (uint32_t id = head; id != 0; id = table[id].next) {
+      const Node& n = table[id];
+      if (n.word == word && n.parent == parent && n.aux == aux)
+        return id;  // a lost `fresh` is a hole, no more
+    }
+    if (fresh == 0) {
+      fresh = table.append();
+      if (fresh == 0) return 0;
+      Node& n = table[fresh];
+      n.word = word;
+      n.parent = parent;
+      n.aux = aux;
+    }
+    table[fresh].next = head;
+    uint32_t expected = head;
+    if (__atomic_compare_exchange_n(bucket, &expected, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      return fresh;
+  }
+}
+
+uint32_t find_or_insert_node(uint64_t word, uint32_t parent, uint32_t aux) {
+  uint64_t const h = mix(word, (static_cast<uint64_t>(parent) << 32) | aux);
+  return find_or_insert(nodes, &node_hash[h & ((1u << kHashBits) - 1)], word, parent, aux);
+}
+
+InternCache::Node& slot_of(InternCache& cache, uint64_t word, uint32_t parent, uint32_t aux) {
+  uint64_t const h = (word + aux * 0x85EBCA77ull) * 0x9E3779B97F4A7C15ull + parent * 0xC2B2AE3D27D4EB4Full;
+  return cache.node[h >> (64 - 10)];
+}
+
+constexpr unsigned kFoldAfter = 3;
+constexpr unsigned kFoldSearch = 256;
+
+// A return address that is on the path often enough already: the node to fold into, or 0.
+uint32_t fold_target(StackId caller, uintptr_t return_address) {
+  uint32_t nearest = 0;
+  unsigned seen = 0;
+  unsigned steps = 0;
+  for (uint32_t id = caller; id != 0 && steps < kFoldSearch; id = nodes[id].parent, ++steps) {
+    if (nodes[id].word != return_address) continue;
+    if (nearest == 0) nearest = id;
+    if (++seen == kFoldAfter) return nearest;
+  }
+  return 0;
+}
+
+uint32_t aux_of(NodeKind kind, uint32_t payload) {
+  return (payload << kKindBits) | static_cast<uint32_t>(kind);
+}
+NodeKind kind_of(const Node& n) { return static_cast<NodeKind>(n.aux & ((1u << kKindBits) - 1)); }
+
+// Sizes up to 32 as they are, more as a range.
+uint32_t size_code(uint32_t size) { return size <= 32 ? size : 0; }
+
+}  // namespace
+
+StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_address) {
+  uint32_t const aux = aux_of(NodeKind::kFrame, 0);
+  InternCache::Node& hit = slot_of(cache, return_address, caller, aux);
+  if (hit.word == return_address && hit.parent == caller && hit.aux == aux && hit.id != 0) return hit.id;
+  uint32_t id = fold_target(caller, return_address);
+  if (id == 0) id = find_or_insert_node(return_address, caller, aux);
+  hit = {return_address, caller, aux, id, 0};
+  return id;
+}
+
+StackId intern_access(InternCache& cache, const AccessInfo& access) {
+  uint32_t payload = access.locks;
+  payload = (payload << kTypeBits) | static_cast<uint32_t>(access.type);
+  payload = (payload << kSizeBits) | size_code(access.size);
+  uint32_t const aux = aux_of(NodeKind::kAccess, payload);
+  InternCache::Node& hit = slot_of(cache, access.pc, access.frames, aux);
+  if (hit.word == access.pc && hit.parent == access.frames && hit.aux == aux && hit.id != 0) return hit.id;
+  uint32_t const id = find_or_insert_node(access.pc, access.frames, aux);
+  hit = {access.pc, access.frames, aux, id, 0};
+  return id;
+}
+
+StackId intern_composite(InternCache& cache, StackId base, uint8_t mask, StackId over) {
+  uint32_t const aux = aux_of(NodeKind::kComposite, mask);
+  InternCache::Node& hit = slot_of(cache, over, base, aux);
+  if (hit.word == over && hit.parent == base && hit.aux == aux && hit.id != 0) return hit.id;
+  uint32_t const id = find_or_insert_node(over, base, aux);
+  hit = {over, base, aux, id, 0};
+  return id;
+}
+
+LocksetId intern_lockset(InternCache&, const LocksetEntry& entry) {
+  // The mode rides on the top bit of the address, which user space never has.
+  uint64_t const word = entry.lock | (entry.shared ? uint64_t{1} << 63 : 0);
+  uint64_t const h = mix(word, (static_cast<uint64_t>(entry.rest) << 32) | entry.acquired);
+  return find_or_insert(locksets, &lockset_hash[h & 0xfff], word, entry.rest, entry.acquired);
+}
+
+ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {
+  uint32_t* const bucket = &shape_hash[mix(first, second) & ((1u << kHashBits) - 1)];
+  uint32_t fresh = 0;
+  uint32_t found = 0;
+  while (found == 0) {
+    uint32_t const head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    for (uint32_t id = head; id != 0 && found == 0; id = shapes[id].next) {
+      if (shapes[id].first == first && shapes[id].second == second) found = id;
+    }
+    if (found != 0) break;
+    if (fresh == 0) {
+      fresh = shapes.append();
+      if (fresh == 0) return kNoShape;
+      shapes[fresh].first = first;
+      shapes[fresh].second = second;
+    }
+    shapes[fresh].next = head;
+    uint32_t expected = head;
+    if (__atomic_compare_exchange_n(bucket, &expected, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      found = fresh;
+  }
+  cache.shape[(first * 0x9E3779B1u ^ second * 0x85EBCA77u) >> (32 - 10)] = {first, second, found};
+  return found;
+}
+
+StackPair shape_stacks(ShapeId shape) {
+  if (shape == 0) return {0, 0};
+  return {shapes[shape].first, shapes[shape].second};
+}
+
+AccessInfo access_of(StackId stack, unsigned byte) {
+  while (stack != 0 && kind_of(nodes[stack]) == NodeKind::kComposite) {
+    const Node& n = nodes[stack];
+    uint32_t const mask = n.aux >> kKindBits;
+    stack = ((mask >> byte) & 1) != 0 ? static_cast<StackId>(n.word) : n.parent;
+  }
+  if (stack == 0) return {};
+  const Node& n = nodes[stack];
+  uint32_t payload = n.aux >> kKindBits;
+  AccessInfo info{};
+  info.size = payload & ((1u << kSizeBits) - 1);
+  payload >>= kSizeBits;
+  info.type = static_cast<AccessType>(payload & ((1u << kTypeBits) - 1));
+  info.locks = payload >> kTypeBits;
+  info.pc = n.word;
+  info.frames = n.parent;
+  return info;
+}
+
+LocksetEntry lockset_of(LocksetId set) {
+  const Node& n = locksets[set];
+  return {n.parent, static_cast<uintptr_t>(n.word & ~(uint64_t{1} << 63)), (n.word >> 63) != 0, n.aux};
+}
+
+unsigned frames_of(StackId frames, uintptr_t* out, unsigned max) {
+  unsigned count = 0;
+  for (uint32_t id = frames; id != 0 && count < max; id = nodes[id].parent) out[count++] = nodes[id].word;
+  return count;
+}
+
+uint64_t interned_stacks() { return nodes.count(); }
+uint64_t interned_shapes() { return shapes.count(); }
+
+}  // namespace deadheat::watch

@@ -1,0 +1,95 @@
+// Call stacks, locksets and pairs of stacks, each interned once and named by a number.
+//
+// Every record in shadow memory names the full call stack of its access, so that a report never lacks the
+// older side. That is affordable because stacks form a tree (a node is a caller and a return address) that
+// grows with the program's code, not with its running time. Recursion would make it grow with the depth of
+// the data: a return address that already stands three times on a path is folded into its last occurrence
+// there.
+//
+// A node is one of
+//   frame      parent: the caller's frame node;  word: the return address
+//   access     parent: the frame node;           word: the pc;  aux: what kind of access, and the lockset
+//   composite  parent: a stack;                  word: another stack; aux: the bytes of the granule that are
+//   the latter's lockset    parent: a lockset;                word: a lock's address; aux: the stack that
+//   took it (in its own table)
+//
+// Interning is lock-free and insert-only; each thread has a small direct-mapped cache in front.
+#pragma once
+
+#include <stdint.h>
+
+namespace deadheat::watch {
+
+using StackId = uint32_t;    // 0: none
+using LocksetId = uint32_t;  // 0: the empty set
+using ShapeId = uint32_t;    // names a pair of stacks; 0: (none, none)
+
+inline constexpr ShapeId kNoShape = ~0u;  // the table of pairs is full
+inline constexpr uint32_t kShapeBits = 24;
+inline constexpr uint32_t kMaxLocksets = 1u << 20;
+
+enum class AccessType : uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite, kFree };
+
+struct AccessInfo {
+  StackId frames;  // the frame node the access stands in
+  uintptr_t pc;
+  AccessType type;
+  uint32_t size;  // 0: a range
+  LocksetId locks;
+};
+
+struct LocksetEntry {
+  LocksetId rest;
+  uintptr_t lock;
+  bool shared;
+  StackId acquired;
+};
+
+// Direct-mapped; one per thread.
+struct InternCache {
+  struct Node {
+    uint64_t word;
+    uint32_t parent;
+    uint32_t aux;
+    uint32_t id;
+    uint32_t reserved;
+  };
+  struct Shape {
+    StackId first, second;
+    ShapeId id;
+  };
+  static constexpr uint32_t kNodes = 1024;
+  static constexpr uint32_t kShapes = 1024;
+  Node node[kNodes];
+  Shape shape[kShapes];
+};
+
+StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_address);
+StackId intern_access(InternCache& cache, const AccessInfo& access);
+// The stack that is `over` for the bytes in `mask` and `base` for all others.
+StackId intern_composite(InternCache& cache, StackId base, uint8_t mask, StackId over);
+LocksetId intern_lockset(InternCache& cache, const LocksetEntry& entry);
+ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second);
+
+inline ShapeId intern_shape(InternCache& cache, StackId first, StackId second) {
+  uint32_t const at = (first * 0x9E3779B1u ^ second * 0x85EBCA77u) >> (32 - 10);
+  const InternCache::Shape& hit = cache.shape[at];
+  if (hit.first == first && hit.second == second) return hit.id;
+  return intern_shape_slow(cache, first, second);
+}
+
+struct StackPair {
+  StackId first, second;
+};
+StackPair shape_stacks(ShapeId shape);
+
+// The access behind a stack id, for one byte of the granule it was recorded for.
+AccessInfo access_of(StackId stack, unsigned byte);
+LocksetEntry lockset_of(LocksetId set);
+// Return addresses, innermost first; returns how many were written.
+unsigned frames_of(StackId frames, uintptr_t* out, unsigned max);
+
+uint64_t interned_stacks();
+uint64_t interned_shapes();
+
+}  // namespace deadheat::watch

@@ -1,0 +1,165 @@
+#include "runtime/watch/sync.h"
+
+#include "runtime/platform/memory.h"
+
+namespace deadheat::watch {
+
+void destroy_sync(SyncVar* sync) {
+  sync->clock.destroy();
+  sync->readers.destroy();
+  sync->generation[0].destroy();
+  sync->generation[1].destroy();
+  platform::destroy(sync);
+}
+
+SyncVar* find_sync(FatCell* fat, uintptr_t address) {
+  for (SyncVar* s = fat->syncs; s != nullptr; s = s->next) {
+    if (s->address == address) return s;
+  }
+  return nullptr;
+}
+
+SyncVar* find_or_make_sync(FatCell* fat, uintptr_t address) {
+  if (SyncVar* const found = find_sync(fat, address)) return found;
+  auto* const sync = platform::make<SyncVar>();
+  sync->address = address;
+  sync->next = fat->syncs;
+  fat->syncs = sync;
+  return sync;
+}
+
+LockedSync::LockedSync(const volatile void* object) {
+  auto const address = reinterpret_cast<uintptr_t>(object);
+  Chunk* const chunk = chunk_for(address);
+  if (chunk == nullptr) return;
+  fat_ = lock_fat(chunk, &chunk->cells[cell_index(address)]);
+  sync_ = find_or_make_sync(fat_, address);
+}
+
+LockedSync::~LockedSync() {
+  if (fat_ != nullptr) fat_->lock.unlock();
+}
+
+void sync_acquire(Thread* thread, const volatile void* object) {
+  LockedSync const sync(object);
+  if (!sync) return;
+  if (thread->clock.join(sync->clock)) thread->learnt();
+  sync->observed = true;
+}
+
+void sync_release(Thread* thread, const volatile void* object, bool replace) {
+  publish(thread);
+  LockedSync const sync(object);
+  if (!sync) return;
+  if (replace)
+    sync->clock.assign(thread->clock);
+  else
+    sync->clock.join(thread->clock);
+  sync->releaser_slot = 0;
+}
+
+void sync_forget(const volatile void* object) {
+  auto const address = reinterpret_cast<uintptr_t>(object);
+  Chunk* const chunk = existing_chunk(address);
+  if (chunk == nullptr) return;
+  FatCell* const fat = lock_existing_fat(&chunk->cells[cell_index(address)]);
+  if (fat == nullptr) return;
+  for (SyncVar** link = &fat->syncs; *link != nullptr; link = &(*link)->next) {
+    if ((*link)->address != address) continue;
+    SyncVar* const gone = *link;
+    *link = gone->next;
+    destroy_sync(gone);
+    break;
+  }
+  fat->lock.unlock();
+}
+
+// --- Locks
+// ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The lockset names locks from the outermost inwards; releasing out of order rebuilds what lies inside.
+void rebuild_lockset(Thread* thread) {
+  LocksetId set = 0;
+  for (unsigned i = 0; i < thread->held_count; ++i) {
+    const HeldLock& h = thread->held[i];
+    set = intern_lockset(thread->cache, {set, h.lock, h.shared, h.acquired});
+  }
+  thread->lockset = set;
+}
+
+bool forget_held(Thread* thread, uintptr_t lock, bool* shared) {
+  for (unsigned i = thread->held_count; i-- > 0;) {
+    if (thread->held[i].lock != lock) continue;
+    *shared = thread->held[i].shared;
+    bool const innermost = i + 1 == thread->held_count;
+    LocksetId const rest = innermost && thread->lockset != 0 ? lockset_of(thread->lockset).rest : 0;
+    for (unsigned j = i + 1; j < thread->held_count; ++j) thread->held[j - 1] = thread->held[j];
+    --thread->held_count;
+    if (innermost)
+      thread->lockset = rest;
+    else
+      rebuild_lockset(thread);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintptr_t pc) {
+  auto const address = reinterpret_cast<uintptr_t>(lock);
+  if (thread->held_count < Thread::kHeldLocks) {
+    StackId const stack = stack_at(thread, pc, AccessType::kRead, 0);
+    thread->held[thread->held_count++] = {address, stack, shared};
+    thread->lockset = intern_lockset(thread->cache, {thread->lockset, address, shared, stack});
+  }
+  LockedSync const sync(lock);
+  if (!sync) return;
+  bool const own = !shared && sync->releaser_slot == thread->slot;
+  if (!own || sync->observed) {
+    bool learnt = thread->clock.join(sync->clock);
+    if (!shared) learnt |= thread->clock.join(sync->readers);
+    if (learnt) thread->learnt();
+  }
+  uint32_t const before = thread->span.label();
+  thread->span.acquire_lock(const_cast<const void*>(lock), own && !sync->observed);
+  if (thread->span.label() != before) thread->publish_floor();
+  if (!own) sync->observed = true;
+}
+
+void lock_releasing(Thread* thread, const volatile void* lock) {
+  bool shared = false;
+  bool const known = forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared);
+  if (known && shared) {
+    publish(thread);
+    LockedSync const sync(lock);
+    if (sync) sync->readers.join(thread->clock);
+    return;
+  }
+  uint32_t const before = thread->span.label();
+  thread->clock.set(thread->slot, thread->span.release_lock(const_cast<const void*>(lock)));
+  {
+    LockedSync const sync(lock);
+    if (sync) {
+      if (sync->releaser_slot == thread->slot && sync->releaser_version == thread->version &&
+          !sync->observed) {
+        sync->clock.set(thread->slot, thread->clock.get(thread->slot));
+      } else {
+        sync->clock.assign(thread->clock);
+        sync->readers.clear();
+        sync->releaser_slot = thread->slot;
+        sync->releaser_version = thread->version;
+      }
+      sync->observed = false;
+    }
+  }
+  if (thread->span.label() != before) {
+    ++thread->statistics.labels;
+    renew_slot_if_needed(thread);
+    thread->publish_floor();
+  }
+}
+
+}  // namespace deadheat::watch

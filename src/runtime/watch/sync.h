@@ -1,0 +1,61 @@
+// Synchronisation objects: what an address carries from those who released to those who acquire.
+//
+// A SyncVar hangs on the FatCell of the granule its object lives in, so that looking one up is a shadow
+// access, and memory that is freed takes its objects along. The FatCell's lock guards it.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/watch/shadow.h"
+#include "runtime/watch/thread.h"
+#include "runtime/watch/vector_clock.h"
+
+namespace deadheat::watch {
+
+struct SyncVar {
+  uintptr_t address;
+  SyncVar* next;
+  VectorClock clock;    // what an acquirer learns
+  VectorClock readers;  // released by shared holders: learnt by the next exclusive one only
+  // The last exclusive holder that released, and what it knew then: if it still knows just that, nothing
+  // needs copying.
+  uint32_t releaser_slot;
+  bool observed;  // somebody else has acquired since
+  uint64_t releaser_version;
+  // Barriers: arrivals so far, and one clock per parity of the generation. A thread cannot be two generations
+  // ahead.
+  uint32_t participants;
+  uint64_t arrivals;
+  VectorClock generation[2];
+};
+
+void destroy_sync(SyncVar* sync);
+
+// The object's SyncVar, made if need be, with its granule locked for the life of this.
+class LockedSync {
+ public:
+  explicit LockedSync(const volatile void* object);
+  ~LockedSync();
+  LockedSync(const LockedSync&) = delete;
+  LockedSync& operator=(const LockedSync&) = delete;
+
+  explicit operator bool() const { return sync_ != nullptr; }
+  SyncVar* operator->() const { return sync_; }
+  FatCell* fat() const { return fat_; }
+
+ private:
+  FatCell* fat_ = nullptr;
+  SyncVar* sync_ = nullptr;
+};
+
+SyncVar* find_or_make_sync(FatCell* fat, uintptr_t address);
+SyncVar* find_sync(FatCell* fat, uintptr_t address);
+
+void sync_acquire(Thread* thread, const volatile void* object);
+void sync_release(Thread* thread, const volatile void* object, bool replace);
+void sync_forget(const volatile void* object);
+
+void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintptr_t pc);
+void lock_releasing(Thread* thread, const volatile void* lock);
+
+}  // namespace deadheat::watch

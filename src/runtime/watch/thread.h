@@ -1,0 +1,170 @@
+// Threads: who they are, what they know of each other, and the few things a report says about them.
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "runtime/abi.h"
+#include "runtime/lane.h"
+#include "runtime/watch/epoch.h"
+#include "runtime/watch/span_clock.h"
+#include "runtime/watch/stacks.h"
+#include "runtime/watch/vector_clock.h"
+
+namespace deadheat::watch {
+
+struct SyncVar;
+
+// What a report says of a thread; kept for the life of the process.
+struct ThreadInfo {
+  uint32_t id;  // 0 is the main thread, then in order of creation
+  uint32_t parent;
+  StackId created;  // an access node: the call that created it
+  int os_id;
+  char name[16];
+  bool reported;  // its line was written
+};
+
+struct HeldLock {
+  uintptr_t lock;
+  StackId acquired;
+  bool shared;
+};
+
+struct Statistics {
+  uint64_t slow_accesses;  // reached the slow path
+  uint64_t covered;        // and were dropped there by the filter
+  uint64_t counted;        // every access, when DEADHEAT_OPTIONS=count=1
+  uint64_t counted_dropped;
+  uint64_t ranges;
+  uint64_t atomics;
+  uint64_t sync_operations;
+  uint64_t labels;  // labels started
+
+  void add(const Statistics& other);
+};
+
+struct Thread {
+  // Hot: the slow path's first cache lines.
+  uint32_t inside = 0;  // depth of runtime calls: signal handlers wait while it is not 0
+  uint32_t ignore_reads = 0;
+  uint32_t ignore_writes = 0;
+  uint32_t ignore_sync = 0;
+  uint32_t slot = 0;
+  LocksetId lockset = 0;
+  SpanClock span;
+  VectorClock clock;     // what this thread knows; its own entry is what it has published
+  uint64_t version = 1;  // changes whenever `clock` learns something
+  DhHot* hot = nullptr;  // this thread's __dh_hot
+  DhFrame* frames = nullptr;
+  DhFrame* frames_end = nullptr;
+  StackId last_pc_stack = 0;
+  Statistics statistics{};
+
+  // Fences: what a relaxed store publishes, and what relaxed loads have gathered for an acquire fence.
+  VectorClock fence_release;
+  VectorClock fence_acquire;
+
+  static constexpr unsigned kHeldLocks = 64;
+  HeldLock held[kHeldLocks];
+  unsigned held_count = 0;
+
+  // Identity.
+  ThreadInfo* info = nullptr;
+  pthread_t handle{};
+  bool handle_known = false;
+  bool finished = false;
+  bool detached = false;
+  bool joined = false;
+  uintptr_t stack_low = 0;
+  uintptr_t stack_high = 0;
+  uintptr_t tls_low = 0;
+  Thread* next_live = nullptr;  // in the registry
+  Thread* previous_live = nullptr;
+  uint64_t frames_bytes = 0;
+
+  InternCache cache;
+
+  bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }
+  Epoch epoch() const { return Epoch(slot, span.label()); }
+  // After anything that may have changed the label.
+  void publish_floor();
+  void learnt() { ++version; }
+};
+
+extern __thread Thread* current_thread __attribute__((tls_model("initial-exec")));
+
+// Registers a thread that the runtime never saw start. Null before the runtime is initialised and after the
+// thread's end.
+Thread* adopt_current();
+inline Thread* current_or_adopt() {
+  Thread* const thread = current_thread;
+  return __builtin_expect(thread != nullptr, 1) ? thread : adopt_current();
+}
+
+// No other thread is alive, and everything that ever ran is ordered before this one: no access can race until
+// another thread is created, so none is looked at.
+extern bool alone;
+
+// While closed, no thread enters the runtime: fork(2) must not copy a lock that somebody holds.
+extern bool gate_closed;
+
+// Marks the thread as inside the runtime; delivers signals that came meanwhile on the way out.
+class Inside {
+ public:
+  explicit Inside(Thread* thread) : thread_(thread) {
+    if (++thread_->inside == 1 && __builtin_expect(__atomic_load_n(&gate_closed, __ATOMIC_RELAXED), 0))
+      wait_at_gate();
+  }
+  ~Inside() {
+    if (--thread_->inside == 0 && __builtin_expect(lane::signals_pending != 0, 0)) deliver();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  static void deliver();
+  void wait_at_gate();
+  Thread* thread_;
+};
+
+// Keeps errno over a runtime call.
+class KeepErrno {
+ public:
+  KeepErrno();
+  ~KeepErrno();
+
+ private:
+  int saved_;
+};
+
+// The frame node the thread is in, interned on demand.
+StackId current_frames(Thread* thread);
+// An access node for `pc` called from the current frames.
+StackId stack_at(Thread* thread, uintptr_t pc, AccessType type, uint32_t size);
+
+void publish(
+    Thread* thread);  // own entry of `clock` := everything so far; starts a new label unless nothing happened
+
+// Registry.
+void threads_initialise();
+Thread* thread_create(Thread* parent, uintptr_t pc);
+void thread_start(Thread* thread);
+void thread_finish(Thread* thread);
+void thread_abandon(Thread* thread);  // its creation failed
+void thread_join(Thread* joiner, Thread* joined);
+void thread_detach(Thread* thread);
+Thread* thread_by_handle(pthread_t handle);
+ThreadInfo* thread_info_at(Epoch epoch);  // who made an access with this epoch
+ThreadInfo* thread_info(uint32_t id);
+uint32_t threads_created();
+Statistics total_statistics();
+// Calls `visit` for every live thread, with the registry locked.
+void for_each_live(void (*visit)(Thread*, void*), void* argument);
+void threads_fork_preparing(Thread* forker);
+void threads_fork_parent();
+void threads_fork_child(Thread* survivor);
+// Moves the thread to a fresh slot when its clock comes near the end of the present one.
+void renew_slot_if_needed(Thread* thread);
+
+}  // namespace deadheat::watch
