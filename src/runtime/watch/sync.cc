@@ -124,7 +124,7 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintp
     if (learnt) thread->learnt();
   }
   uint32_t const before = thread->span.label();
-  thread->span.acquire_lock(const_cast<const void*>(lock), own && !sync->observed);
+  thread->span.acquire_lock(lock, own && !sync->observed);
   if (thread->span.label() != before) thread->publish_floor();
   if (!own) sync->observed = true;
 }
@@ -139,7 +139,7 @@ void lock_releasing(Thread* thread, const volatile void* lock) {
     return;
   }
   uint32_t const before = thread->span.label();
-  thread->clock.set(thread->slot, thread->span.release_lock(const_cast<const void*>(lock)));
+  thread->clock.set(thread->slot, thread->span.release_lock(lock));
   {
     LockedSync const sync(lock);
     if (sync) {

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "detect/span_clock.h"
 #include "runtime/abi.h"
 #include "runtime/lane.h"
 #include "runtime/watch/epoch.h"
-#include "runtime/watch/span_clock.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/vector_clock.h"
 
@@ -52,7 +52,7 @@ struct Thread {
   uint32_t ignore_sync = 0;
   uint32_t slot = 0;
   LocksetId lockset = 0;
-  SpanClock span;
+  detect::SpanClock<const volatile void*> span;
   VectorClock clock;     // what this thread knows; its own entry is what it has published
   uint64_t version = 1;  // changes whenever `clock` learns something
   DhHot* hot = nullptr;  // this thread's __dh_hot

@@ -16,13 +16,15 @@
 // Taking back is done for the last few exclusive locks only (kPending); any other release counts as observed
 // at once, which is always safe: labels are then larger than they need to be.
 //
-// Freestanding; one per thread, used by its thread only.
+// Freestanding (the runtime inside the user's program uses this header); one per thread, used by its thread
+// only. `LockKey` names a lock: its address online, its id offline.
 #pragma once
 
 #include <stdint.h>
 
-namespace deadheat::watch {
+namespace deadheat::detect {
 
+template <class LockKey, unsigned kPending = 4>
 class SpanClock {
  public:
   void start(uint32_t first_label) {
@@ -47,7 +49,7 @@ class SpanClock {
   }
 
   // The release of an exclusive lock, which can be taken back by `reacquire`.
-  uint32_t release_lock(const void* lock) {
+  uint32_t release_lock(LockKey lock) {
     for (unsigned i = 0; i < pending_count_; ++i) {
       if (pending_[i].lock == lock) {
         // Taken again without our being told: the earlier release may have been observed.
@@ -69,7 +71,7 @@ class SpanClock {
   }
 
   // This thread has taken `lock`. `unobserved`: nobody else had it since this thread released it.
-  void acquire_lock(const void* lock, bool unobserved) {
+  void acquire_lock(LockKey lock, bool unobserved) {
     for (unsigned i = 0; i < pending_count_; ++i) {
       if (pending_[i].lock != lock) continue;
       if (!unobserved && observed_ < pending_[i].published) observed_ = pending_[i].published;
@@ -81,9 +83,8 @@ class SpanClock {
   }
 
  private:
-  static constexpr unsigned kPending = 4;
   struct Pending {
-    const void* lock;
+    LockKey lock;
     uint32_t published;
   };
 
@@ -102,4 +103,4 @@ class SpanClock {
   Pending pending_[kPending];
 };
 
-}  // namespace deadheat::watch
+}  // namespace deadheat::detect
