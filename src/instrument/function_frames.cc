@@ -1,0 +1,219 @@
+#include "instrument/function_frames.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+namespace deadheat::instrument {
+
+using namespace llvm;
+
+namespace {
+
+struct VariableNames {
+  std::string name;
+  std::string file;
+  unsigned line = 0;
+};
+
+// "guard.addr.i12" is the compiler's name for what the source calls "guard".
+std::string source_name(StringRef name) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    const size_t dot = name.rfind('.');
+    if (dot == StringRef::npos || dot == 0) break;
+    StringRef suffix = name.substr(dot + 1);
+    const bool is_inlined = suffix.consume_front("i") && suffix.find_if_not(isDigit) == StringRef::npos;
+    if (is_inlined || name.ends_with(".addr")) {
+      name = name.take_front(dot);
+      changed = true;
+    }
+  }
+  return name.str();
+}
+
+VariableNames names_of(AllocaInst& variable) {
+  VariableNames names;
+  const auto take = [&](const DILocalVariable* described) {
+    names.name = described->getName().str();
+    names.file = described->getFilename().str();
+    names.line = described->getLine();
+  };
+  for (DbgVariableRecord* record : findDVRDeclares(&variable)) take(record->getVariable());
+  if (names.name.empty())
+    for (DbgDeclareInst* declare : findDbgDeclares(&variable)) take(declare->getVariable());
+  if (!names.name.empty()) return names;
+  names.name = source_name(variable.getName());
+  if (const DISubprogram* function = variable.getFunction()->getSubprogram()) {
+    names.file = function->getFilename().str();
+    names.line = function->getLine();
+  }
+  return names;
+}
+
+// Functions end where they return, or where an exception passes through them.
+SmallVector<Instruction*, 8> exits(Function& function) {
+  SmallVector<Instruction*, 8> found;
+  for (BasicBlock& block : function) {
+    if (CallInst* call = block.getTerminatingMustTailCall())
+      found.push_back(call);
+    else if (isa<ReturnInst>(block.getTerminator()) || isa<ResumeInst>(block.getTerminator()))
+      found.push_back(block.getTerminator());
+  }
+  return found;
+}
+
+}  // namespace
+
+bool FunctionFrames::has_calls(const Function& function) {
+  for (const Instruction& instruction : instructions(function)) {
+    const auto* call = dyn_cast<CallBase>(&instruction);
+    if (call && !call->isInlineAsm() && !isa<IntrinsicInst>(call)) return true;
+  }
+  return false;
+}
+
+Constant* FunctionFrames::describe(Function& function, ArrayRef<AllocaInst*> variables) {
+  Module& module = *function.getParent();
+  LLVMContext& context = module.getContext();
+  const DataLayout& layout = module.getDataLayout();
+  Type* const pointer = PointerType::getUnqual(context);
+  Type* const i32 = Type::getInt32Ty(context);
+  Type* const i64 = Type::getInt64Ty(context);
+  const auto make_private = [&](Constant* initialiser, const Twine& name) {
+    auto* global = new GlobalVariable(module, initialiser->getType(), /*isConstant=*/true,
+                                      GlobalValue::PrivateLinkage, initialiser, name);
+    global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    return global;
+  };
+  const auto make_string = [&](StringRef text) -> Constant* {
+    return make_private(ConstantDataArray::getString(context, text), "__dh_name");
+  };
+
+  // DhVariableInfo and DhFrameInfo of runtime/abi.h.
+  StructType* const variable_info = StructType::get(context, {pointer, pointer, i32, i32});
+  SmallVector<Constant*, 8> rows;
+  for (AllocaInst* variable : variables) {
+    const VariableNames names = names_of(*variable);
+    const uint64_t size = variable->getAllocationSize(layout)->getFixedValue();
+    rows.push_back(ConstantStruct::get(
+        variable_info, {make_string(names.name), make_string(names.file), ConstantInt::get(i32, names.line),
+                        ConstantInt::get(i32, static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX)))}));
+  }
+  Constant* const table =
+      make_private(ConstantArray::get(ArrayType::get(variable_info, rows.size()), rows), "__dh_variables");
+  StructType* const frame_info = StructType::get(context, {pointer, pointer, i64});
+  return make_private(ConstantStruct::get(frame_info, {make_string(function.getName()), table,
+                                                       ConstantInt::get(i64, rows.size())}),
+                      "__dh_frame_info");
+}
+
+Value* FunctionFrames::enter(Function& function, ArrayRef<AllocaInst*> escaping) {
+  BasicBlock& entry = function.getEntryBlock();
+  SmallVector<AllocaInst*, 8> variables;
+  for (AllocaInst* variable : escaping)
+    if (variable->isStaticAlloca()) variables.push_back(variable);
+  for (AllocaInst* variable : reverse(variables)) variable->moveBefore(entry, entry.begin());
+
+  BasicBlock::iterator first = entry.begin();
+  while (isa<AllocaInst>(*first)) ++first;
+  IRBuilder<> builder(&entry, first);
+  if (DISubprogram* subprogram = function.getSubprogram())
+    builder.SetCurrentDebugLocation(
+        DILocation::get(function.getContext(), subprogram->getScopeLine(), 0, subprogram));
+  Value* const return_address = builder.CreateIntrinsic(Intrinsic::returnaddress, {}, {builder.getInt32(0)});
+  if (variables.empty()) return hooks_.call(builder, "__dh_enter", builder.getPtrTy(), {return_address});
+
+  auto* const type = ArrayType::get(builder.getPtrTy(), variables.size());
+  IRBuilder<> at_top(&entry, entry.begin());
+  Value* const addresses = at_top.CreateAlloca(type, nullptr, "__dh_addresses");
+  for (size_t i = 0; i < variables.size(); ++i)
+    builder.CreateStore(builder.CreatePointerBitCastOrAddrSpaceCast(variables[i], builder.getPtrTy()),
+                        builder.CreateConstInBoundsGEP2_64(type, addresses, 0, i));
+  return hooks_.call(builder, "__dh_enter_with_variables", builder.getPtrTy(),
+                     {return_address, addresses, describe(function, variables)});
+}
+
+void FunctionFrames::end_life(AllocaInst& variable, Instruction& before) {
+  IRBuilder<> builder(&before);
+  builder.SetCurrentDebugLocation(location_of(before));
+  const DataLayout& layout = before.getDataLayout();
+  Value* size = builder.getInt64(layout.getTypeAllocSize(variable.getAllocatedType()).getFixedValue());
+  if (variable.isArrayAllocation())
+    size = builder.CreateMul(size, builder.CreateZExtOrTrunc(variable.getArraySize(), builder.getInt64Ty()));
+  hooks_.call(builder, "__dh_end_of_life", {&variable, size});
+}
+
+void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escaping) {
+  SmallVector<Instruction*, 8> const leaving = exits(function);
+  SmallVector<Instruction*, 4> restores;
+  std::optional<DominatorTree> dominators;
+  for (AllocaInst* variable : escaping) {
+    SmallVector<Instruction*, 4> scope_ends;
+    for (User* user : variable->users())
+      if (auto* marker = dyn_cast<IntrinsicInst>(user);
+          marker && marker->getIntrinsicID() == Intrinsic::lifetime_end)
+        scope_ends.push_back(marker);
+    if (!scope_ends.empty()) {
+      for (Instruction* end : scope_ends) end_life(*variable, *end);
+      continue;
+    }
+    if (variable->isStaticAlloca()) {
+      for (Instruction* exit : leaving) end_life(*variable, *exit);
+      continue;
+    }
+    // Variable-sized: gone where the stack is cut back, or where the function ends after it.
+    if (!dominators) {
+      dominators.emplace(function);
+      for (Instruction& instruction : instructions(function))
+        if (auto* call = dyn_cast<IntrinsicInst>(&instruction);
+            call && call->getIntrinsicID() == Intrinsic::stackrestore)
+          restores.push_back(call);
+    }
+    const auto is_after = [&](Instruction* instruction) {
+      return dominators->dominates(variable, instruction);
+    };
+    bool restored = false;
+    for (Instruction* restore : restores) {
+      // A save taken after the variable was made does not end it.
+      const auto* save = dyn_cast<Instruction>(cast<CallBase>(restore)->getArgOperand(0));
+      if (!is_after(restore) || (save && dominators->dominates(variable, save))) continue;
+      end_life(*variable, *restore);
+      restored = true;
+    }
+    if (restored) continue;
+    for (Instruction* exit : leaving)
+      if (is_after(exit)) end_life(*variable, *exit);
+  }
+}
+
+void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping) {
+  ++statistics_.frames;
+  SmallVector<Instruction*, 8> landings;
+  for (Instruction& instruction : instructions(function)) {
+    if (isa<LandingPadInst>(instruction)) {
+      landings.push_back(&*instruction.getParent()->getFirstInsertionPt());
+    } else if (auto* call = dyn_cast<CallInst>(&instruction);
+               call && call->hasFnAttr(Attribute::ReturnsTwice)) {
+      landings.push_back(call->getNextNode());
+    }
+  }
+  end_lives(function, escaping);
+  SmallVector<Instruction*, 8> const leaving = exits(function);
+  Value* const frame = enter(function, escaping);
+  for (Instruction* exit : leaving) {
+    IRBuilder<> builder(exit);
+    builder.SetCurrentDebugLocation(location_of(*exit));
+    hooks_.call(builder, "__dh_leave", {frame});
+  }
+  for (Instruction* landing : landings) {
+    IRBuilder<> builder(landing);
+    builder.SetCurrentDebugLocation(location_of(*landing));
+    hooks_.call(builder, "__dh_resume", {frame});
+  }
+}
+
+}  // namespace deadheat::instrument

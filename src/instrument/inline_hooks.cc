@@ -1,0 +1,95 @@
+#include "instrument/inline_hooks.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "instrument/hooks.h"
+
+namespace deadheat::instrument {
+
+using namespace llvm;
+
+namespace {
+
+void prepare(Module& hooks, const Module& target) {
+  StripDebugInfo(hooks);
+  hooks.setTargetTriple(target.getTargetTriple());
+  hooks.setDataLayout(target.getDataLayout());
+  // What follows is about the file as a whole and would be merged into the program's module.
+  for (const char* name : {"llvm.used", "llvm.compiler.used"})
+    if (GlobalVariable* list = hooks.getNamedGlobal(name)) list->eraseFromParent();
+  while (!hooks.named_metadata_empty()) hooks.eraseNamedMetadata(&*hooks.named_metadata_begin());
+  for (Function& function : hooks) {
+    AttrBuilder kept(hooks.getContext());
+    // Of a hook's attributes only what is about calling it matters here; processor, frame pointer, stack
+    // protector and the like are the calling function's own business.
+    for (Attribute::AttrKind kind : {Attribute::NoUnwind, Attribute::Cold, Attribute::NoInline})
+      if (function.hasFnAttribute(kind)) kept.addAttribute(kind);
+    function.setAttributes(function.getAttributes()
+                               .removeFnAttributes(hooks.getContext())
+                               .addFnAttributes(hooks.getContext(), kept));
+    function.setComdat(nullptr);
+    if (function.isDeclaration()) continue;
+    function.removeFnAttr(Attribute::NoInline);
+    if (!function.hasLocalLinkage()) function.setLinkage(GlobalValue::AvailableExternallyLinkage);
+    for (BasicBlock& block : function)
+      for (Instruction& instruction : block)
+        if (auto* call = dyn_cast<CallInst>(&instruction)) call->addFnAttr(Attribute::NoMerge);
+  }
+}
+
+}  // namespace
+
+Status inline_hooks(Module& module, StringRef bitcode, Statistics& statistics) {
+  Expected<std::unique_ptr<Module>> parsed =
+      parseBitcodeFile(MemoryBufferRef(bitcode, "hooks"), module.getContext());
+  if (!parsed) return Error{"the hooks' bitcode is unreadable: " + toString(parsed.takeError())};
+  std::unique_ptr<Module> hooks = std::move(*parsed);
+  prepare(*hooks, module);
+  SmallVector<std::string, 16> names;
+  for (Function& function : *hooks)
+    if (!function.isDeclaration() && Hooks::is_hook_name(function.getName()))
+      names.push_back(function.getName().str());
+  if (Linker::linkModules(module, std::move(hooks), Linker::LinkOnlyNeeded))
+    return Error{"the hooks' bitcode does not link with module " + module.getModuleIdentifier()};
+
+  SmallVector<CallInst*, 64> calls;
+  for (const std::string& name : names) {
+    Function* hook = module.getFunction(name);
+    if (!hook || hook->isDeclaration()) continue;
+    for (User* user : hook->users())
+      if (auto* call = dyn_cast<CallInst>(user); call && call->getCalledFunction() == hook)
+        calls.push_back(call);
+  }
+  // Last call of a block first: inlining moves what follows the call to a new block, so that going backwards
+  // moves every instruction once.
+  DenseMap<const BasicBlock*, unsigned> block_order;
+  for (Function& function : module)
+    for (BasicBlock& block : function) block_order[&block] = block_order.size();
+  sort(calls, [&](const CallInst* a, const CallInst* b) {
+    if (a->getParent() != b->getParent()) return block_order[a->getParent()] < block_order[b->getParent()];
+    return b->comesBefore(a);
+  });
+  for (CallInst* call : calls) {
+    InlineFunctionInfo info;
+    if (InlineFunction(*call, info, /*MergeAttributes=*/false, /*CalleeAAR=*/nullptr,
+                       /*InsertLifetime=*/false)
+            .isSuccess())
+      ++statistics.inlined_hooks;
+  }
+  for (const std::string& name : names) {
+    Function* hook = module.getFunction(name);
+    if (!hook || hook->isDeclaration()) continue;
+    if (hook->use_empty())
+      hook->eraseFromParent();
+    else
+      hook->deleteBody();
+  }
+  return Nothing{};
+}
+
+}  // namespace deadheat::instrument

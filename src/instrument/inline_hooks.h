@@ -1,0 +1,24 @@
+// Inlining the hot hooks.
+//
+// The bodies of the hot hooks (runtime/inline_hooks.cc) are compiled once to bitcode and carried inside the
+// plugin. They are linked into the module as definitions that are never emitted (available_externally),
+// inlined at every call, and dropped again. Their debug information is stripped first: LLVM then gives every
+// inlined instruction the line of the call, so that the return address of a slow path symbolises to the
+// access's own line and to nothing else. Attributes that name a processor are stripped as well, so that a
+// module compiled for another one can inline them.
+#pragma once
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/Module.h>
+
+#include "base/result.h"
+#include "instrument/statistics.h"
+
+namespace deadheat::instrument {
+
+// The bitcode carried by the plugin.
+llvm::StringRef hook_bitcode();
+
+Status inline_hooks(llvm::Module& module, llvm::StringRef bitcode, Statistics& statistics);
+
+}  // namespace deadheat::instrument

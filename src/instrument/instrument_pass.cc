@@ -1,0 +1,126 @@
+#include "instrument/instrument_pass.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
+
+#include "instrument/access_instrumenter.h"
+#include "instrument/atomic_instrumenter.h"
+#include "instrument/escape_analysis.h"
+#include "instrument/function_frames.h"
+#include "instrument/hooks.h"
+#include "instrument/inline_hooks.h"
+#include "instrument/module_setup.h"
+#include "instrument/sync_free_functions.h"
+
+namespace deadheat::instrument {
+
+using namespace llvm;
+
+namespace {
+
+// Bodies that are not ours to change.
+bool is_excluded(const Function& function) {
+  return function.isDeclaration() || function.hasFnAttribute(Attribute::Naked) ||
+         function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) ||
+         function.hasFnAttribute("deadheat-instrumented") || function.hasFnAttribute("deadheat-excluded") ||
+         function.isPresplitCoroutine() || Hooks::is_hook_name(function.getName());
+}
+
+// With hooks inside, a function is no longer what its attributes say.
+void drop_untrue_attributes(Function& function) {
+  const auto drop = [](auto& target) {
+    for (Attribute::AttrKind kind : {Attribute::Memory, Attribute::NoSync, Attribute::Speculatable})
+      target.removeFnAttr(kind);
+  };
+  drop(function);
+  for (User* user : function.users())
+    if (auto* call = dyn_cast<CallBase>(user); call && call->getCalledFunction() == &function) drop(*call);
+  // Inlined later (link-time optimisation), `__dh_enter` would take the caller's return address for its own.
+  if (function.hasFnAttribute(Attribute::AlwaysInline)) function.removeFnAttr(Attribute::AlwaysInline);
+  function.addFnAttr(Attribute::NoInline);
+}
+
+class ModuleInstrumenter {
+ public:
+  ModuleInstrumenter(Module& module, FunctionAnalysisManager& analyses, const Options& options,
+                     Statistics& statistics)
+      : analyses_(analyses),
+        options_(options),
+        statistics_(statistics),
+        hooks_(module),
+        sync_free_(module, options.is_on(Optimisation::kSyncFree)),
+        accesses_(hooks_, statistics),
+        atomics_(hooks_, statistics),
+        frames_(hooks_, statistics) {
+    statistics.sync_free_functions = sync_free_.defined_count();
+  }
+
+  bool instrument(Function& function) {
+    ++statistics_.functions;
+    EscapeAnalysis escapes(thread_locals_, analyses_.getResult<AAManager>(function));
+    AccessList accesses = accesses_.collect(function, escapes, options_.is_on(Optimisation::kEscape));
+    const SmallVector<AllocaInst*, 8> escaping = escaping_variables(function, escapes);
+    const bool has_calls = FunctionFrames::has_calls(function);
+
+    const uint64_t checks = statistics_.checks;
+    accesses_.emit(accesses);
+    const bool has_atomics = atomics_.run(function);
+    if (!has_calls && !has_atomics && statistics_.checks == checks) return false;
+    frames_.run(function, escaping);
+    drop_untrue_attributes(function);
+    return true;
+  }
+
+  Hooks& hooks() { return hooks_; }
+
+ private:
+  FunctionAnalysisManager& analyses_;
+  const Options& options_;
+  Statistics& statistics_;
+  Hooks hooks_;
+  ThreadLocals thread_locals_;
+  SyncFreeFunctions sync_free_;
+  AccessInstrumenter accesses_;
+  AtomicInstrumenter atomics_;
+  FunctionFrames frames_;
+};
+
+}  // namespace
+
+PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
+  for (Function& function : module)
+    if (!is_excluded(function)) function.addFnAttr(Attribute::SanitizeThread);
+  return PreservedAnalyses::none();
+}
+
+PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& analyses) {
+  if (is_instrumented(module)) return PreservedAnalyses::all();
+  Statistics statistics;
+  auto& function_analyses = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+  SmallVector<Function*, 64> functions;
+  for (Function& function : module)
+    if (!is_excluded(function)) functions.push_back(&function);
+
+  ModuleInstrumenter instrumenter(module, function_analyses, options_, statistics);
+  bool changed = false;
+  for (Function* function : functions) {
+    changed |= instrumenter.instrument(*function);
+    function->removeFnAttr(Attribute::SanitizeThread);
+    function->addFnAttr("deadheat-instrumented");
+    function_analyses.invalidate(*function, PreservedAnalyses::none());
+  }
+  if (changed) {
+    add_constructor(module, instrumenter.hooks(), options_.mode);
+    add_note(module, options_.mode);
+    if (inline_hooks_ && options_.is_on(Optimisation::kInline))
+      if (Status status = inline_hooks(module, hook_bitcode(), statistics); !status.ok())
+        report_fatal_error(Twine("deadheat: ") + status.error().message, /*gen_crash_diag=*/false);
+  }
+  mark_instrumented(module);
+  if (options_.statistics) errs() << to_line(statistics, module.getSourceFileName()) << "\n";
+  if (statistics_out_) *statistics_out_ = statistics;
+  return PreservedAnalyses::none();
+}
+
+}  // namespace deadheat::instrument

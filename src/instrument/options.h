@@ -1,0 +1,46 @@
+// What the plugin is asked to do: the lane, and a switch per optimisation.
+//
+// The wrappers say it in the variable DEADHEAT_PLUGIN_OPTIONS, a comma-separated list: `mode=watch`, `stats`,
+// and `+name` or
+// `-name` for a switch (`all` is every switch). An environment variable and not -mllvm, because clang reads
+// -mllvm before it loads a pass plugin.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace deadheat::instrument {
+
+enum class Optimisation {
+  kEscape,      // memory that no other thread can reach is not checked
+  kReadWrite,   // a read followed by a write of the same bytes is checked as the write
+  kDominated,   // an access covered by an earlier check on every path is not checked again
+  kNeighbours,  // neighbouring accesses of one line of a block become one check
+  kLoops,       // accesses of a counted loop become one check before the loop
+  kSyncFree,    // calls to functions without synchronisation end nothing
+  kInline,      // hot hooks are inlined
+  kCount,
+};
+
+inline constexpr std::array<std::string_view, static_cast<size_t>(Optimisation::kCount)> kOptimisationNames =
+    {"escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline"};
+
+struct Options {
+  std::string mode = "watch";
+  bool statistics = false;
+  std::bitset<static_cast<size_t>(Optimisation::kCount)> enabled = std::bitset<7>().set();
+
+  bool is_on(Optimisation optimisation) const { return enabled[static_cast<size_t>(optimisation)]; }
+};
+
+// Applies a list of switches (`-dominated,+loops,-all`) to `options`.
+Status apply_switches(std::string_view list, Options& options);
+
+// Parses the whole of DEADHEAT_PLUGIN_OPTIONS.
+Result<Options> parse_options(std::string_view text);
+
+}  // namespace deadheat::instrument

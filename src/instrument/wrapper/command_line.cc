@@ -1,0 +1,388 @@
+#include "instrument/wrapper/command_line.h"
+
+#include <algorithm>
+#include <array>
+
+namespace deadheat::instrument::wrapper {
+namespace {
+
+using std::string_view;
+
+template <size_t N>
+bool is_one_of(string_view word, const std::array<string_view, N>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Options whose value is the next argument: that argument is not an input.
+constexpr auto kTakesNext = std::to_array<string_view>({"-o",
+                                                        "--output",
+                                                        "-I",
+                                                        "-L",
+                                                        "-l",
+                                                        "-D",
+                                                        "-U",
+                                                        "-F",
+                                                        "-B",
+                                                        "-A",
+                                                        "-T",
+                                                        "-u",
+                                                        "-z",
+                                                        "-e",
+                                                        "-b",
+                                                        "-G",
+                                                        "-V",
+                                                        "-x",
+                                                        "--language",
+                                                        "-include",
+                                                        "--include",
+                                                        "-imacros",
+                                                        "-include-pch",
+                                                        "-isystem",
+                                                        "-isystem-after",
+                                                        "-cxx-isystem",
+                                                        "-c-isystem",
+                                                        "-iquote",
+                                                        "-idirafter",
+                                                        "-iprefix",
+                                                        "-iwithprefix",
+                                                        "-iwithprefixbefore",
+                                                        "-iwithsysroot",
+                                                        "-isysroot",
+                                                        "--sysroot",
+                                                        "-iframework",
+                                                        "-framework",
+                                                        "-ivfsoverlay",
+                                                        "-vfsoverlay",
+                                                        "-MF",
+                                                        "-MT",
+                                                        "-MQ",
+                                                        "-MJ",
+                                                        "-Xclang",
+                                                        "-Xlinker",
+                                                        "-Xassembler",
+                                                        "-Xpreprocessor",
+                                                        "-Xanalyzer",
+                                                        "-Xopenmp-target",
+                                                        "-mllvm",
+                                                        "-mthread-model",
+                                                        "-target",
+                                                        "--target",
+                                                        "-arch",
+                                                        "--param",
+                                                        "-aux-info",
+                                                        "-gcc-toolchain",
+                                                        "-resource-dir",
+                                                        "-working-directory",
+                                                        "-serialize-diagnostics",
+                                                        "--serialize-diagnostics",
+                                                        "-stdlib++-isystem",
+                                                        "-undefined",
+                                                        "-rpath",
+                                                        "-ccc-install-dir",
+                                                        "-ccc-gcc-name",
+                                                        "-fmodule-name",
+                                                        "-wrapper",
+                                                        "-dumpdir",
+                                                        "-Tbss",
+                                                        "-Tdata",
+                                                        "-Ttext",
+                                                        "-install_name",
+                                                        "--prefix",
+                                                        "-dependency-file",
+                                                        "-dependency-dot",
+                                                        "-index-store-path",
+                                                        "-fnew-alignment",
+                                                        "--CLASSPATH",
+                                                        "--sysroot"});
+
+// Options after which nothing is linked.
+constexpr auto kStopsBeforeLink = std::to_array<string_view>({"-c",
+                                                              "-S",
+                                                              "-E",
+                                                              "-M",
+                                                              "-MM",
+                                                              "-fsyntax-only",
+                                                              "--compile",
+                                                              "--assemble",
+                                                              "--preprocess",
+                                                              "--dependencies",
+                                                              "--user-dependencies",
+                                                              "--analyze",
+                                                              "--precompile",
+                                                              "-emit-ast",
+                                                              "-module-file-info",
+                                                              "-emit-interface-stubs",
+                                                              "-extract-api",
+                                                              "-rewrite-objc",
+                                                              "-verify-pch",
+                                                              "-emit-pch",
+                                                              "-fmodule-header",
+                                                              "-ccc-print-phases",
+                                                              "-dM"});
+
+// Options that make something else than an executable, as options of the driver and of the linker.
+constexpr auto kOtherOutput = std::to_array<string_view>(
+    {"-shared", "--shared", "-Bshareable", "-r", "-i", "--relocatable", "-relocatable"});
+
+constexpr auto kHeaderSuffixes =
+    std::to_array<string_view>({"h", "hh", "hpp", "hxx", "h++", "H", "tcc", "hp"});
+constexpr auto kSourceSuffixes = std::to_array<string_view>(
+    {"c", "i",  "cc", "cp", "cpp", "cxx", "c++", "C",    "CC",  "CPP",  "CXX",  "C++", "ii",
+     "m", "mi", "mm", "M",  "mii", "ll",  "bc",  "cppm", "ccm", "cxxm", "c++m", "ixx", "cu"});
+
+string_view suffix_of(string_view path) {
+  const size_t slash = path.rfind('/');
+  const string_view name = slash == string_view::npos ? path : path.substr(slash + 1);
+  const size_t dot = name.rfind('.');
+  return dot == string_view::npos ? string_view() : name.substr(dot + 1);
+}
+
+// Splits a response file as the GNU tools do: white space separates, quotes and backslashes keep it.
+std::vector<std::string> split_response(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && std::isspace(static_cast<unsigned char>(c))) {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+      continue;
+    }
+    in_word = true;
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+    } else if (quote != 0) {
+      c == quote ? static_cast<void>(quote = 0) : word.push_back(c);
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else {
+      word += c;
+    }
+  }
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+// Response files may name response files; nobody nests them deeper than this on purpose.
+constexpr int kMaxNesting = 20;
+
+void expand(const Environment& environment, const std::vector<std::string>& arguments, int depth,
+            std::vector<std::string>& expanded) {
+  for (const std::string& argument : arguments) {
+    std::string contents;
+    // A name that cannot be read is an argument like any other, as for clang.
+    if (depth < kMaxNesting && argument.size() > 1 && argument[0] == '@' &&
+        environment.read_file(argument.substr(1), contents))
+      expand(environment, split_response(contents), depth + 1, expanded);
+    else
+      expanded.push_back(argument);
+  }
+}
+
+bool list_has(string_view list, string_view word) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == word) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+class Reader {
+ public:
+  explicit Reader(Request& request) : request_(request) {}
+
+  Status read(const std::vector<std::string>& arguments) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const string_view argument = arguments[i];
+      if (argument == "--") {
+        for (++i; i < arguments.size(); ++i) read_input(arguments[i]);
+        break;
+      }
+      if (argument == "-" || argument[0] != '-') {
+        read_input(argument);
+        continue;
+      }
+      string_view next = i + 1 < arguments.size() ? string_view(arguments[i + 1]) : string_view();
+      read_option(argument, next);
+      if (is_one_of(argument, kTakesNext) || argument.starts_with("-Xarch_")) ++i;
+    }
+    if (sanitizes_thread_)
+      return Error{
+          "-fsanitize=thread: ThreadSanitizer and Deadheat cannot watch the same program; expected one of "
+          "them"};
+    if (is_32_bit_) return Error{"-m32: expected a 64-bit target; only x86-64 programs can be watched"};
+    request_.passes_through = !has_input_;
+    request_.links_executable = has_input_ && !stops_before_link_ && !other_output_ && !only_headers_;
+    return Nothing{};
+  }
+
+ private:
+  void read_input(string_view path) {
+    if (path.empty()) return;
+    const bool first = !has_input_;
+    has_input_ = true;
+    const string_view suffix = suffix_of(path);
+    const bool is_header =
+        language_.empty() ? is_one_of(suffix, kHeaderSuffixes) : language_.ends_with("-header");
+    only_headers_ = (first || only_headers_) && is_header;
+    if (language_.empty())
+      request_.compiles |= is_one_of(suffix, kSourceSuffixes) || is_header;
+    else
+      request_.compiles |= !language_.starts_with("assembler");
+  }
+
+  void read_option(string_view option, string_view next) {
+    if (option == "-x" || option == "--language") return set_language(next);
+    if (option.starts_with("-x")) return set_language(option.substr(2));
+    if (option.starts_with("--language=")) return set_language(option.substr(11));
+    if (is_one_of(option, kStopsBeforeLink)) stops_before_link_ = true;
+    if (is_one_of(option, kOtherOutput)) other_output_ = true;
+    if (option == "-Xlinker" && is_one_of(next, kOtherOutput)) other_output_ = true;
+    if (option.starts_with("-Wl,"))
+      for (string_view word : kOtherOutput) other_output_ |= list_has(option.substr(4), word);
+    if (option == "-static" || option == "--static" || option == "-static-pie") request_.is_static = true;
+    if (option == "-flto" || option.starts_with("-flto=")) request_.uses_lto = true;
+    if (option == "-fno-lto") request_.uses_lto = false;
+    if (option.starts_with("-fuse-ld=") || option.starts_with("--ld-path=")) request_.chose_linker = true;
+    if (option.starts_with("-l")) has_input_ = true;
+    if (option == "-m32" || option == "-mx32") is_32_bit_ = true;
+    if (option == "-m64") is_32_bit_ = false;
+    if (option.starts_with("-fsanitize=") && list_has(option.substr(11), "thread")) sanitizes_thread_ = true;
+    if (option.starts_with("-fno-sanitize=") &&
+        (list_has(option.substr(14), "thread") || list_has(option.substr(14), "all")))
+      sanitizes_thread_ = false;
+  }
+
+  void set_language(string_view language) { language_ = language == "none" ? string_view() : language; }
+
+  Request& request_;
+  string_view language_;
+  bool has_input_ = false;
+  bool only_headers_ = false;
+  bool stops_before_link_ = false;
+  bool other_output_ = false;
+  bool sanitizes_thread_ = false;
+  bool is_32_bit_ = false;
+};
+
+// Takes our own flags out of the arguments.
+Status read_own_flags(const std::vector<std::string>& arguments, Request& request) {
+  for (const std::string& argument : arguments) {
+    const string_view text = argument;
+    constexpr string_view kMode = "--deadheat-mode=", kOpt = "--deadheat-opt=";
+    if (text.starts_with(kMode)) {
+      request.mode = text.substr(kMode.size());
+    } else if (text.starts_with(kOpt)) {
+      if (Status status = apply_switches(text.substr(kOpt.size()), request.options); !status.ok())
+        return Error{argument + ": " + status.error().message};
+    } else if (text == "--deadheat-stats") {
+      request.options.statistics = true;
+    } else if (text.starts_with("--deadheat")) {
+      return Error{argument +
+                   ": unknown option; expected --deadheat-mode=, --deadheat-opt= or --deadheat-stats"};
+    } else {
+      request.forwarded.push_back(argument);
+    }
+  }
+  constexpr auto kModes = std::to_array<string_view>({"watch", "monitor", "record", "off"});
+  if (!is_one_of(request.mode, kModes))
+    return Error{"unknown mode '" + request.mode + "': expected watch, monitor, record or off"};
+  return Nothing{};
+}
+
+std::string plugin_options(const Request& request) {
+  std::string text = "mode=" + request.mode;
+  if (request.options.statistics) text += ",stats";
+  for (size_t i = 0; i < kOptimisationNames.size(); ++i)
+    if (!request.options.enabled[i]) text.append(",-").append(kOptimisationNames[i]);
+  return text;
+}
+
+void append_linker(std::vector<std::string>& arguments, std::initializer_list<std::string> options) {
+  for (const std::string& option : options) {
+    arguments.push_back("-Xlinker");
+    arguments.push_back(option);
+  }
+}
+
+// The runtime, whole, after everything of the user's: -Xlinker keeps the place and no -x before it can
+// mistake the archive for a source file.
+Status append_runtime(const Environment& environment, const Request& request,
+                      std::vector<std::string>& arguments) {
+  const std::string stem = environment.library_folder + "/libdeadheat_" + request.mode;
+  const std::string archive = stem + (request.is_static ? "_static.a" : ".a");
+  if (!environment.file_exists(archive))
+    return Error{"mode '" + request.mode + "' cannot be linked: expected the runtime " + archive +
+                 ", found no such file"};
+  append_linker(arguments,
+                {"--push-state", "--no-as-needed", "--whole-archive", archive, "--no-whole-archive"});
+  if (request.is_static) {
+    // What a static program calls inside libc cannot be interposed by name; the linker redirects it.
+    const std::string wrapped = stem + "_static.wrap";
+    if (environment.file_exists(wrapped)) append_linker(arguments, {"@" + wrapped});
+  } else {
+    // Shared libraries, loaded late ones included, find hooks and interposed functions in the executable.
+    const std::string exported = stem + ".exports";
+    append_linker(arguments,
+                  {environment.file_exists(exported) ? "--dynamic-list=" + exported
+                                                     : std::string("--export-dynamic-symbol=__dh_*")});
+  }
+  append_linker(arguments, {"-lpthread", "-ldl", "--pop-state"});
+  return Nothing{};
+}
+
+}  // namespace
+
+Result<Request> understand(const Environment& environment, const std::vector<std::string>& arguments) {
+  Request request;
+  request.mode = environment.mode_variable.empty() ? "watch" : environment.mode_variable;
+  if (Status status = read_own_flags(arguments, request); !status.ok()) return status.error();
+  if (request.mode == "off" ||
+      (!request.forwarded.empty() && request.forwarded.front().starts_with("-cc1"))) {
+    request.passes_through = true;
+    return request;
+  }
+  std::vector<std::string> expanded;
+  expand(environment, request.forwarded, 0, expanded);
+  Reader reader(request);
+  if (Status status = reader.read(expanded); !status.ok()) return status.error();
+  return request;
+}
+
+Result<Command> make_command(const Environment& environment, const std::vector<std::string>& arguments) {
+  Result<Request> understood = understand(environment, arguments);
+  if (!understood.ok()) return understood.error();
+  const Request& request = *understood;
+
+  Command command;
+  command.arguments.push_back(environment.clang);
+  std::vector<std::string>& out = command.arguments;
+  const bool is_cc1 = !request.forwarded.empty() && request.forwarded.front().starts_with("-cc1");
+  if (environment.program.ends_with("++") && !is_cc1) out.push_back("--driver-mode=g++");
+  if (request.passes_through) {
+    out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
+    return command;
+  }
+
+  command.plugin_options = plugin_options(request);
+  if (request.compiles) {
+    const std::string plugin = environment.library_folder + "/deadheat_plugin.so";
+    if (!environment.file_exists(plugin))
+      return Error{"expected the plugin " + plugin + ", found no such file"};
+    // Before the user's flags, which win: lines are what a report shows, and -g0 still turns them off.
+    out.insert(out.end(), {"--start-no-unused-arguments", "-gline-tables-only", "-fno-discard-value-names",
+                           "-D__DEADHEAT__=1", "-fpass-plugin=" + plugin, "--end-no-unused-arguments"});
+  }
+  // Link-time optimisation of clang's bitcode needs clang's linker.
+  if (request.uses_lto && !request.chose_linker && request.links_executable) out.push_back("-fuse-ld=lld");
+  out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
+  if (request.links_executable)
+    if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();
+  return command;
+}
+
+}  // namespace deadheat::instrument::wrapper
