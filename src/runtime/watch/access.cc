@@ -96,6 +96,19 @@ void check_fat(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, co
   fat->lock.unlock();
 }
 
+// Without the lock; false also when the records were changing.
+bool covered_in_fat(const Thread* thread, const FatCell* fat, const DhCell* cell, const Record& access) {
+  uint32_t const before = __atomic_load_n(&fat->sequence, __ATOMIC_ACQUIRE);
+  if ((before & 1) != 0 || __atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
+  const Record* const records = __atomic_load_n(&fat->records, __ATOMIC_RELAXED);
+  unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
+  if (records == nullptr || count > 64) return false;
+  bool covered = false;
+  for (unsigned i = 0; i < count && !covered; ++i) covered = covers(thread, records[i], access);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return covered && __atomic_load_n(&fat->sequence, __ATOMIC_RELAXED) == before;
+}
+
 // One granule.
 inline void step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, Step* s, Races* races) {
   for (;;) {
@@ -105,6 +118,10 @@ inline void step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       continue;
     }
     if (__builtin_expect(is_fat(old), 0)) {
+      if (covered_in_fat(thread, fat_of(old), cell, s->access)) {
+        ++thread->statistics.covered;
+        return;
+      }
       check_fat(thread, chunk, cell, granule, s->access, races);
       return;
     }
@@ -152,6 +169,7 @@ void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access
       return;
     }
   }
+  ChangingRecords const changing(fat);
   fat->reserve(fat->count + 1u);
   fat->count = static_cast<uint16_t>(apply(thread, fat->records, fat->count, access, granule, races));
 }

@@ -53,8 +53,13 @@ struct SyncVar;
 
 // The long form of a cell. `owner` is the cell that points here, null while on the free list; whoever finds a
 // FatCell through a cell locks it and then looks whether the cell still points to it.
+//
+// `sequence` is odd while the records are being changed: whoever only wants to know whether an access is
+// covered reads them without the lock, and believes what it read if the sequence stood still. So data that
+// many threads read is not a queue.
 struct FatCell {
   platform::Spinlock lock;
+  uint32_t sequence = 0;
   uint16_t count = 0;
   uint16_t capacity = 0;
   DhCell* owner = nullptr;
@@ -64,15 +69,29 @@ struct FatCell {
   void reserve(unsigned size);
 };
 
+// REQUIRES: the FatCell is locked.
+class ChangingRecords {
+ public:
+  explicit ChangingRecords(FatCell* fat) : fat_(fat) { step(); }
+  ~ChangingRecords() { step(); }
+  ChangingRecords(const ChangingRecords&) = delete;
+  ChangingRecords& operator=(const ChangingRecords&) = delete;
+
+ private:
+  void step() { __atomic_store_n(&fat_->sequence, fat_->sequence + 1, __ATOMIC_SEQ_CST); }
+  FatCell* fat_;
+};
+
 constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & kDhFatBit) != 0; }
 inline FatCell* fat_of(const DhCell& cell) { return reinterpret_cast<FatCell*>(cell.half[1]); }
 inline DhCell cell_for(FatCell* fat) { return {{kDhFatBit, reinterpret_cast<uint64_t>(fat)}}; }
 
+// Both halves at once: processors with AVX promise that an aligned 16-byte load is atomic.
 inline DhCell load_cell(const DhCell* cell) {
-  // The halves are loaded one by one; a torn pair is noticed by the compare-and-swap that follows every
-  // decision, and a fat cell's second half by the owner check.
-  return {
-      {__atomic_load_n(&cell->half[0], __ATOMIC_ACQUIRE), __atomic_load_n(&cell->half[1], __ATOMIC_ACQUIRE)}};
+  using Vector = long long __attribute__((vector_size(16)));
+  Vector both;
+  __asm__ volatile("movdqa %1, %0" : "=x"(both) : "m"(*cell) : "memory");
+  return {{static_cast<uint64_t>(both[0]), static_cast<uint64_t>(both[1])}};
 }
 
 inline bool compare_and_swap_cell(DhCell* cell, const DhCell& expected, const DhCell& desired) {

@@ -26,6 +26,7 @@ Chunk* make_chunk(uintptr_t index) {
 }
 
 void release_fat(FatCell* fat) {
+  ChangingRecords const changing(fat);
   while (SyncVar* const sync = fat->syncs) {
     fat->syncs = sync->next;
     destroy_sync(sync);
@@ -111,7 +112,6 @@ FatCell* lock_existing_fat(DhCell* cell) {
     DhCell const seen = load_cell(cell);
     if (!is_fat(seen)) return nullptr;
     FatCell* const fat = fat_of(seen);
-    if (fat == nullptr) continue;  // torn: being made right now
     fat->lock.lock();
     if (fat->owner == cell) return fat;
     fat->lock.unlock();

@@ -1,0 +1,308 @@
+// The watch lane against the definition of a race.
+//
+// Whole traces are played into the real hooks, slow path, clocks and shadow memory by one real thread that
+// takes the part of every thread in turn. What is told is compared with a naive happens-before closure, byte
+// by byte: every byte that has a race is reported with its first one, and everything that is reported is a
+// race.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "runtime/lane.h"
+#include "runtime/platform/options.h"
+#include "runtime/watch/access.h"
+#include "runtime/watch/race_report.h"
+#include "runtime/watch/shadow.h"
+#include "runtime/watch/sync.h"
+#include "testing/generate.h"
+#include "testing/naive.h"
+#include "testing/trace_builder.h"
+
+namespace deadheat::lane {
+void (*deliver_pending_signals)() = nullptr;
+__thread uint32_t signals_pending = 0;
+void initialise() {}
+}  // namespace deadheat::lane
+
+namespace deadheat::watch {
+namespace {
+
+// A trace's access, made concrete: some bytes of a small arena.
+struct Bytes {
+  unsigned offset;
+  unsigned size;
+};
+
+constexpr unsigned kArena = 32;
+constexpr unsigned kMaxObjects = 8;
+alignas(64) char arena[kArena];
+alignas(64) char locks[kMaxObjects][64];
+alignas(64) char messages[kMaxObjects][64];
+
+constexpr uintptr_t kPcBase = 0x1000;
+
+struct Told {
+  std::size_t later;
+  std::size_t earlier;
+  unsigned byte;
+
+  friend auto operator<=>(const Told&, const Told&) = default;
+};
+
+std::size_t event_now;
+std::set<Told> told;
+
+}  // namespace
+
+// In place of the real one: remembers what was told, per byte.
+void report_race(Thread*, const AccessRequest& request, const Record& other, uintptr_t granule) {
+  auto const base = reinterpret_cast<uintptr_t>(arena);
+  for (unsigned i = 0; i < 8; ++i) {
+    uintptr_t const at = granule + i;
+    bool const in_request = at >= request.address && at < request.address + request.size;
+    if (!in_request || ((other.mask >> i) & 1) == 0) continue;
+    told.insert({event_now, access_of(other.stack, i).pc - kPcBase, static_cast<unsigned>(at - base)});
+  }
+}
+
+namespace {
+
+struct Player {
+  explicit Player(const Trace& trace, const std::vector<Bytes>& bytes) : trace_(trace), bytes_(bytes) {
+    static bool const once = (threads_initialise(), true);
+    (void)once;
+    root_ = current_thread_at_start();
+    clear_shadow(reinterpret_cast<uintptr_t>(arena), sizeof arena);
+    clear_shadow(reinterpret_cast<uintptr_t>(locks), sizeof locks);
+    clear_shadow(reinterpret_cast<uintptr_t>(messages), sizeof messages);
+    told.clear();
+  }
+
+  static Thread* current_thread_at_start() {
+    static Thread* const root = current_thread;
+    return root;
+  }
+
+  void play() {
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+      event_now = i;
+      one(trace_.events[i], i);
+    }
+    // The root learns that everybody is gone, so that their slots can be used again.
+    for (auto& [id, actor] : actors_) {
+      root_->clock.set(actor.thread->slot, actor.thread->span.used());
+      if (!actor.joined) thread_abandon(actor.thread);
+    }
+    current_thread = root_;
+  }
+
+ private:
+  struct Actor {
+    Thread* thread = nullptr;
+    DhHot hot{};
+    std::vector<DhFrame> frames;
+    bool joined = false;
+  };
+
+  Actor& actor(ThreadId id, Thread* parent) {
+    Actor& a = actors_[id];
+    if (a.thread == nullptr) {
+      a.thread = thread_create(parent, 0);
+      a.frames.resize(4);
+      a.thread->frames = a.frames.data();
+      a.thread->frames_end = a.frames.data() + a.frames.size();
+      a.hot.next_frame = a.frames.data();
+      a.thread->hot = &a.hot;
+      a.thread->publish_floor();
+    }
+    return a;
+  }
+
+  void one(const Event& e, std::size_t index) {
+    Actor& a = actor(e.thread, root_);
+    Thread* const t = a.thread;
+    alone = false;
+    auto const object = e.object.index();
+    switch (e.kind) {
+      case EventKind::kRead:
+      case EventKind::kWrite:
+        access(a, e.kind == EventKind::kWrite, index);
+        break;
+      case EventKind::kAcquire:
+        lock_acquired(t, locks[object % kMaxObjects], false, 1);
+        break;
+      case EventKind::kRelease:
+        lock_releasing(t, locks[object % kMaxObjects]);
+        break;
+      case EventKind::kFork:
+        actor(ThreadId(static_cast<uint32_t>(object)), t);
+        break;
+      case EventKind::kJoin: {
+        Actor& child = actor(ThreadId(static_cast<uint32_t>(object)), t);
+        publish(child.thread);
+        if (t->clock.join(child.thread->clock)) t->learnt();
+        break;
+      }
+      case EventKind::kSend:
+        sync_release(t, messages[object % kMaxObjects], false);
+        break;
+      case EventKind::kReceive:
+        sync_acquire(t, messages[object % kMaxObjects]);
+        break;
+      default:
+        break;
+    }
+  }
+
+  // The fast path as inlined into programs, then the slow one.
+  void access(Actor& a, bool write, std::size_t index) {
+    Bytes const b = bytes_[index];
+    auto const address = reinterpret_cast<uintptr_t>(arena) + b.offset;
+    bool const one_granule = (address & 7) + b.size <= 8;
+    if (one_granule && platform::options().filter == platform::Filter::kSpans) {
+      if (Chunk* const chunk = existing_chunk(address)) {
+        const DhCell& cell = chunk->cells[cell_index(address)];
+        uint64_t const mask = ((uint64_t{1} << b.size) - 1) << (address & 7);
+        auto const covered = [&](uint64_t half, uint64_t need) {
+          return half - a.hot.floor < (uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) &&
+                 (half & need) == need;
+        };
+        if (write ? covered(cell.half[0], mask | kDhWriteBit)
+                  : covered(cell.half[0], mask) || covered(cell.half[1], mask)) {
+          return;
+        }
+      }
+    }
+    check_access(a.thread, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, kPcBase + index,
+                            0, false});
+  }
+
+  const Trace& trace_;
+  const std::vector<Bytes>& bytes_;
+  Thread* root_;
+  std::map<ThreadId, Actor> actors_;
+};
+
+bool touches(const Bytes& b, unsigned byte) { return byte >= b.offset && byte < b.offset + b.size; }
+
+// Plays `trace` and compares; returns how many bytes had a race.
+int compare(const Trace& trace, const std::vector<Bytes>& bytes) {
+  Player(trace, bytes).play();
+  testing::Relation const order = testing::happens_before(trace);
+  auto const race = [&](std::size_t a, std::size_t b, unsigned byte) {
+    const Event& x = trace.events[a];
+    const Event& y = trace.events[b];
+    return is_access(x.kind) && is_access(y.kind) && x.thread != y.thread &&
+           (x.kind == EventKind::kWrite || y.kind == EventKind::kWrite) && touches(bytes[a], byte) &&
+           touches(bytes[b], byte) && !order.has(a, b);
+  };
+  int racy = 0;
+  for (unsigned byte = 0; byte < kArena; ++byte) {
+    std::size_t first = trace.events.size();
+    for (std::size_t later = 0; later < trace.events.size() && first == trace.events.size(); ++later) {
+      for (std::size_t earlier = 0; earlier < later; ++earlier) {
+        if (race(earlier, later, byte)) first = later;
+      }
+    }
+    if (first == trace.events.size()) continue;
+    ++racy;
+    bool found = false;
+    for (const Told& t : told) found |= t.byte == byte && t.later == first;
+    EXPECT_TRUE(found) << "byte " << byte << ": first race at event " << first << " was not told\n"
+                       << testing::to_text(trace);
+  }
+  for (const Told& t : told) {
+    EXPECT_TRUE(race(t.earlier, t.later, t.byte)) << "byte " << t.byte << ": events " << t.earlier << " and "
+                                                  << t.later << " were told, and are no race\n"
+                                                  << testing::to_text(trace);
+  }
+  return racy;
+}
+
+// Every location its own 8 bytes, accessed as a whole.
+std::vector<Bytes> whole_words(const Trace& trace) {
+  std::vector<Bytes> bytes;
+  for (const Event& e : trace.events) bytes.push_back({static_cast<unsigned>(e.object.index() % 4) * 8, 8});
+  return bytes;
+}
+
+std::vector<Bytes> random_bytes(const Trace& trace, std::mt19937_64& random) {
+  std::vector<Bytes> bytes;
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    unsigned const size = 1u << (random() % 4);
+    bool const aligned = random() % 4 != 0;
+    unsigned offset = static_cast<unsigned>(random() % (16 - size + 1));
+    if (aligned) offset &= ~(size - 1);
+    bytes.push_back(random() % 16 == 0 ? Bytes{offset, static_cast<unsigned>(1 + random() % 16)}
+                                       : Bytes{offset, size});
+  }
+  return bytes;
+}
+
+TEST(WatchModel, EverySmallTraceOfTwoThreadsAndOneLock) {
+  testing::SmallShape shape;
+  shape.events = 7;
+  long racy = 0;
+  std::uint64_t const count = testing::for_each_small_trace(shape, [&](const Trace& trace) {
+    if (!::testing::Test::HasFailure()) racy += compare(trace, whole_words(trace)) != 0;
+  });
+  EXPECT_GT(count, 1000u);
+  EXPECT_GT(racy, 100);
+}
+
+TEST(WatchModel, EverySmallTraceWithAMessageAndTwoLocks) {
+  testing::SmallShape shape;
+  shape.events = 6;
+  shape.locks = 2;
+  shape.messages = 1;
+  std::uint64_t const count = testing::for_each_small_trace(shape, [&](const Trace& trace) {
+    if (!::testing::Test::HasFailure()) compare(trace, whole_words(trace));
+  });
+  EXPECT_GT(count, 1000u);
+}
+
+TEST(WatchModel, RandomTracesByteByByte) {
+  std::mt19937_64 random(20261115);
+  long racy = 0;
+  for (int i = 0; i < 40000 && !::testing::Test::HasFailure(); ++i) {
+    testing::RandomShape shape = testing::random_shape(random);
+    shape.events = 8 + static_cast<int>(random() % 60);
+    shape.threads = 2 + static_cast<int>(random() % 4);
+    shape.locks = 1 + static_cast<int>(random() % 4);
+    shape.messages = static_cast<int>(random() % 3);
+    shape.forks = random() % 2 == 0;
+    shape.barrier_pairs = false;
+    shape.branches = false;
+    Trace const trace = testing::random_trace(shape, random);
+    racy += compare(trace, random_bytes(trace, random)) != 0;
+  }
+  EXPECT_GT(racy, 1000);
+}
+
+// The two ways in which dropping "the same access again" goes wrong, and the case where it is right.
+TEST(WatchModel, AReleaseThatIsStillPendingSeparates) {
+  Trace const trace = testing::build_trace("T0|w(x) T0|acq(A) T0|rel(A) T0|w(x) T1|acq(A) T1|rel(A) T1|r(x)");
+  EXPECT_EQ(compare(trace, whole_words(trace)), 8);
+}
+TEST(WatchModel, AnObservedReleaseSeparates) {
+  Trace const trace = testing::build_trace(
+      "T0|acq(A) T0|w(x) T0|rel(A) T1|acq(A) T1|rel(A) T0|acq(A) T0|w(x) T0|rel(A) T1|r(x)");
+  EXPECT_EQ(compare(trace, whole_words(trace)), 8);
+}
+TEST(WatchModel, ALockNobodyElseWantsKeepsTheLabel) {
+  Trace const trace = testing::build_trace("T0|acq(A) T0|w(x) T0|rel(A) T0|acq(A) T0|w(x) T0|rel(A)");
+  std::vector<Bytes> const bytes = whole_words(trace);
+  Player player(trace, bytes);
+  uint64_t const before = total_statistics().slow_accesses;
+  player.play();
+  EXPECT_TRUE(told.empty());
+  EXPECT_EQ(total_statistics().slow_accesses, before);
+}
+
+}  // namespace
+}  // namespace deadheat::watch
