@@ -115,12 +115,28 @@ bool is_place(std::string_view text) {
          is_integer(text.substr(colon + 1));
 }
 
+bool is_name(std::string_view text) {
+  if (text.empty() || text.size() > kMaxNameBytes || text.front() == '#' ||
+      trim(text).size() != text.size()) {
+    return false;
+  }
+  std::size_t depth = 0;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '|') return false;
+    if (c == '(') ++depth;
+    if (c == ')' && depth-- == 0) return false;
+    if (depth == 0 && (c == ',' || c == ';')) return false;
+  }
+  return depth == 0;
+}
+
 Status StdParser::set_thread(std::string_view name, std::uint32_t& id) {
   if (!last_thread_.empty() && name == last_thread_) {
     id = last_thread_id_;
     return Nothing{};
   }
   if (Status status = check_name(name, "a thread"); !status.ok()) return status;
+  if (!is_name(name)) return expected("a thread, a word with balanced parentheses", name);
   id = names_.threads.intern(name);
   if (id >= kMaxThreads) {
     return Error{"expected at most " + std::to_string(kMaxThreads) + " threads, found one more, " +

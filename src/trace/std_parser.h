@@ -22,6 +22,10 @@ inline constexpr std::uint32_t kMaxThreads = std::uint32_t{1} << 20;
 // What a place may be: an integer or file:line.
 bool is_place(std::string_view text);
 
+// What a name may be, of threads and of what stands in parentheses: such names read back from text as they
+// were written.
+bool is_name(std::string_view text);
+
 class StdParser {
  public:
   explicit StdParser(Names& names) : names_(names) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "trace/binary.h"
 #include "trace/std_text.h"
 
 namespace deadheat {
@@ -51,10 +52,17 @@ Result<bool> TraceSource::next(Event& event) {
   return true;
 }
 
-Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path) { return open_std(path); }
+Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path) {
+  // What is in the file decides, not its name; a cut-off header is still a binary trace's, and says so.
+  if (!is_binary_trace(path) && !ends_with(path, ".dht")) return open_std(path);
+  Result<std::unique_ptr<BinarySource>> source = open_binary(path);
+  if (!source.ok()) return source.error();
+  return std::unique_ptr<TraceSource>(std::move(*source));
+}
 
 Result<std::unique_ptr<TraceSink>> create_trace(const std::string& path, const WriteOptions& options) {
   if (ends_with(path, ".std")) return create_std(path, options);
+  if (ends_with(path, ".dht")) return create_binary(path, options);
   return Error{path + ": expected a name that ends in .std (text) or .dht (binary)"};
 }
 

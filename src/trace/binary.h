@@ -1,0 +1,26 @@
+// Deadheat's binary traces, streamed: reader and writer. FORMAT.md describes the format.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "trace/trace.h"
+
+namespace deadheat {
+
+class BinarySource : public TraceSource {
+ public:
+  // Continues reading at the event with this number; names() then holds all names up to there. Works without
+  // the index at the file's end, too, but reads all headers then.
+  virtual Status seek(EventIndex event) = 0;
+};
+
+bool is_binary_trace(const std::string& path);
+Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path);
+// A source over bytes in memory; `name` stands for the file in messages.
+Result<std::unique_ptr<BinarySource>> binary_source_of(std::string bytes, std::string name);
+
+Result<std::unique_ptr<TraceSink>> create_binary(const std::string& path, const WriteOptions& options);
+
+}  // namespace deadheat
