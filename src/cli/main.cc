@@ -1,6 +1,8 @@
 // deadheat: find the command, give it its words, return its exit code. Everything else is in one cmd_*.cc a
 // command.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,6 +20,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
   commands.push_back(make_check_command());
+  commands.push_back(make_analyze_command());
+  commands.push_back(make_trace_command());
   commands.push_back(make_report_raw_command());
   commands.push_back(make_version_command());
   commands.push_back(make_help_command());
@@ -26,11 +30,13 @@ std::vector<std::unique_ptr<Command>> all_commands() {
 
 std::string help_of(Command& command) {
   CLI::App app(command.summary());
+  app.set_help_flag("-h,--help", "show this help");
   command.add_options(app);
   std::string text = fmt::format("deadheat {}: {}\n\nusage: deadheat {}\n", command.name(), command.summary(),
                                  command.usage());
   // CLI11's own text starts with description and usage: ours say it better, so only its options are kept.
-  std::string options = app.help();
+  bool has_parts = !app.get_subcommands(nullptr).empty();
+  std::string options = app.help("", has_parts ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal);
   if (std::size_t at = options.find("Options:"); at != std::string::npos) {
     text += "\noptions:" + options.substr(at + 8);
   }
@@ -104,6 +110,11 @@ int dispatch(std::vector<std::string> words) {
 }  // namespace deadheat::cli
 
 int main(int argc, char** argv) {
+  // A standard stream that is closed must not become the number of the next file we open. The program gets it
+  // closed again: close-on-exec.
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
   try {
     deadheat::cli::start_signal_handling();
     int code = deadheat::cli::dispatch({argv + 1, argv + argc});

@@ -8,11 +8,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/signals.h"
+#include "report/html.h"
 #include "report/json.h"
+#include "report/sarif.h"
 #include "report/terminal.h"
 
 namespace deadheat::cli {
@@ -33,8 +37,9 @@ int write_all(int fd, std::string_view text) {
 
 Result<std::unique_ptr<ReportFile>> ReportFile::open(const std::string& path) {
   if (path == "-") {
-    // A closed standard output must fail now, not after an hour of running.
-    if (fcntl(STDOUT_FILENO, F_GETFD) < 0) return Error{"standard output: cannot be written: it is closed"};
+    // A closed standard output (see main) must fail now, not after an hour of running.
+    if ((fcntl(STDOUT_FILENO, F_GETFD) & FD_CLOEXEC) != 0)
+      return Error{"standard output: cannot be written: it is closed"};
     return std::unique_ptr<ReportFile>(new ReportFile("", STDOUT_FILENO, false));
   }
   struct stat status{};
@@ -140,6 +145,11 @@ int Reporting::write_files(const report::Report& report, int otherwise) {
     }
   };
   write(json_file_.get(), report::render_json);
+  write(sarif_file_.get(), [](const report::Report& report) {
+    std::error_code ignored;
+    return report::render_sarif(report, std::filesystem::current_path(ignored).string());
+  });
+  write(html_file_.get(), report::render_html);
   if (failed) return kExitUsage;
   return report.findings.empty() ? otherwise : kExitFindings;
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "report/frames.h"
 #include "report/names.h"
 #include "triage/fingerprint.h"
 
@@ -100,12 +101,19 @@ std::string place_identity(const Location& location) {
   return location.module + "+" + hex(location.offset);
 }
 
+// Two heap blocks from one allocation are one variable to a person; a name says who a global is.
+bool is_same_variable(const Variable& a, const Variable& b) {
+  if (a.kind != b.kind || a.name != b.name) return false;
+  return a.kind != VariableKind::kHeap ||
+         place_identity(own_frame(a.allocated)) == place_identity(own_frame(b.allocated));
+}
+
 void add_variables(std::vector<Variable>& all, const std::vector<Variable>& more) {
+  constexpr std::size_t kMost = 16;
   for (const Variable& variable : more) {
-    bool is_known = variable.name.empty() || std::any_of(all.begin(), all.end(), [&](const Variable& other) {
-                      return other.name == variable.name && other.kind == variable.kind;
-                    });
-    if (!is_known) all.push_back(variable);
+    bool is_known = std::any_of(all.begin(), all.end(),
+                                [&](const Variable& other) { return is_same_variable(variable, other); });
+    if (!is_known && all.size() < kMost) all.push_back(variable);
   }
 }
 
@@ -143,6 +151,15 @@ std::vector<Finding> merge(std::vector<Finding> instances) {
     add_variables(finding.variables, instance.variables);
     finding.detectors.assign(detectors.begin(), detectors.end());
     finding.instances = count;
+  }
+
+  for (auto& [identity, finding] : findings) {
+    // Whichever instance came first: what is shown does not depend on it.
+    if (finding.kind == Kind::kDataRace) {
+      std::sort(finding.variables.begin(), finding.variables.end(), [](const Variable& a, const Variable& b) {
+        return std::tuple(a.name.empty(), a.kind, a.name) < std::tuple(b.name.empty(), b.kind, b.name);
+      });
+    }
   }
 
   std::vector<Finding> result;

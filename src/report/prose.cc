@@ -90,6 +90,27 @@ std::string variable_text(const Variable& variable) {
   return text;
 }
 
+std::string headline_text(const Finding& finding) {
+  std::string text = finding.kind == Kind::kDataRace ? "data race on " : "high-level race on ";
+  if (finding.kind == Kind::kHighLevelRace) {
+    std::string names;
+    for (const Variable& variable : finding.variables) {
+      names +=
+          (names.empty() ? "" : ", ") + (variable.name.empty() ? variable_text(variable) : variable.name);
+    }
+    return text + names;
+  }
+  if (finding.variables.empty()) return text + "unknown memory";
+  text += variable_text(finding.variables[0]);
+  std::string others;
+  for (std::size_t i = 1; i < finding.variables.size(); i++) {
+    const Variable& variable = finding.variables[i];
+    others += (i > 1 ? ", " : "") + (variable.name.empty() ? variable_text(variable) : variable.name);
+  }
+  if (!others.empty()) text += ", and on " + others;
+  return text;
+}
+
 std::string value_text(const Access& access) {
   if (!access.value) return {};
   std::string value = number_text(*access.value);
@@ -104,6 +125,13 @@ std::string why_text(const Finding& finding) {
   if (!finding.why.empty() || finding.accesses.size() != 2) return finding.why;
   const Access& a = finding.accesses[0];
   const Access& b = finding.accesses[1];
+  if (a.event) {
+    if (has_any(finding, {"fasttrack", "hb"})) {
+      return "no chain of locks, forks, joins and messages leads from the one access to the other";
+    }
+    if (has_any(finding, {"lockset", "hybrid"})) return "no lock is held at every access of the location";
+    return "another order of the same events brings the two accesses next to each other";
+  }
   if (a.locks.empty() && b.locks.empty()) {
     return "no lock is held at either access, and no synchronisation between the two threads lies between "
            "them";
@@ -126,7 +154,9 @@ std::string sure_text(const Finding& finding) {
     return "likely: the variables belong together, and were changed by parts";
   }
   if (has_any(finding, {"fasttrack", "hb", "ifrit", "monitor"})) {
-    return "certain: it happened in this run; nothing in C, C++ or POSIX orders the two accesses";
+    bool is_trace = !finding.accesses.empty() && finding.accesses[0].event.has_value();
+    return is_trace ? "certain: nothing orders the two accesses in the order that the trace shows"
+                    : "certain: it happened in this run; nothing in C, C++ or POSIX orders the two accesses";
   }
   if (!finding.witness.empty()) {
     return "certain: the schedule below is possible by this trace, and was checked independently";

@@ -17,6 +17,9 @@ std::string thread_text(const Finding& finding, std::uint32_t thread);
 // not 0.
 std::string variable_text(const Variable& variable);
 
+// "data race on balance (global, 4 bytes, bank.cpp:5)".
+std::string headline_text(const Finding& finding);
+
 // "value changed: 3 -> 4", "value read: 7" or nothing.
 std::string value_text(const Access& access);
 

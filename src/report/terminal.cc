@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "report/frames.h"
 #include "report/names.h"
 #include "report/prose.h"
 
@@ -75,33 +76,11 @@ class Page {
   std::string text_;
 };
 
-std::string headline(const Finding& finding) {
-  std::string text = finding.kind == Kind::kDataRace ? "data race on " : "high-level race on ";
-  if (finding.kind == Kind::kHighLevelRace) {
-    std::string names;
-    for (const Variable& variable : finding.variables) names += (names.empty() ? "" : ", ") + variable.name;
-    return text + names;
-  }
-  if (finding.variables.empty()) return text + "unknown memory";
-  text += variable_text(finding.variables[0]);
-  std::string others;
-  for (std::size_t i = 1; i < finding.variables.size(); i++)
-    others += (i > 1 ? ", " : "") + finding.variables[i].name;
-  if (!others.empty()) text += ", and on " + others;
-  return text;
-}
-
 std::string lock_text(const Lock& lock) {
   std::string text = lock.name.empty() ? hex(lock.address) : lock.name;
   if (lock.shared) text += " (for reading)";
   if (!lock.acquired.empty()) {
-    Location place = lock.acquired.front();
-    for (const Location& frame : lock.acquired) {
-      if (!frame.file.empty() && !frame.file.starts_with("/usr/")) {
-        place = frame;
-        break;
-      }
-    }
+    Location place = own_frame(lock.acquired);
     text += fmt::format(", taken at {}", place_text(place));
     if (!place.function.empty()) text += fmt::format(" in {}", short_function(place.function));
   }
@@ -169,7 +148,7 @@ void witness_section(Page& page, const Finding& finding) {
 std::string render_terminal(const Report& report, const Finding& finding, SourceCache& sources,
                             const TerminalOptions& options) {
   Page page(options.color);
-  page.line(fmt::format("{} {}", page.ink(Ink::kHeadline, printable("deadheat: " + headline(finding))),
+  page.line(fmt::format("{} {}", page.ink(Ink::kHeadline, printable("deadheat: " + headline_text(finding))),
                         page.ink(Ink::kQuiet, "[" + finding.fingerprint + "]")));
   page.blank();
   for (const Access& access : finding.accesses) access_section(page, finding, access, sources);

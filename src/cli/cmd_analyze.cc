@@ -1,0 +1,248 @@
+// deadheat analyze: detect races in a trace.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/reporting.h"
+#include "cli/signals.h"
+#include "detect/pipeline.h"
+#include "report/collect.h"
+#include "report/prose.h"
+#include "trace/trace.h"
+
+namespace deadheat::cli {
+namespace {
+
+using EventPair = std::pair<std::uint64_t, std::uint64_t>;
+
+// "4G", "512M", "1000000".
+bool parse_bytes(const std::string& text, std::uint64_t& bytes) {
+  std::size_t used = 0;
+  try {
+    double number = std::stod(text, &used);
+    std::string unit = text.substr(used);
+    if (!unit.empty() && (unit.back() == 'B' || unit.back() == 'b')) unit.pop_back();
+    if (unit.size() > 1 && unit.back() == 'i') unit.pop_back();
+    double scale = unit.empty()                 ? 1
+                   : unit == "K" || unit == "k" ? 1024.0
+                   : unit == "M" || unit == "m" ? 1024.0 * 1024
+                   : unit == "G" || unit == "g" ? 1024.0 * 1024 * 1024
+                                                : -1;
+    if (scale < 0 || !(number * scale >= 1) || number * scale > 1e18) return false;
+    bytes = static_cast<std::uint64_t>(number * scale);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+report::Access access_of(const detect::RacyEvent& racy, const Names& names) {
+  report::Access access;
+  access.thread = racy.event.thread.value();
+  access.operation =
+      racy.event.kind == EventKind::kWrite ? report::Operation::kWrite : report::Operation::kRead;
+  access.event = racy.index.value();
+  access.location.place = std::string(names.site(racy.event.site));
+  if (racy.event.has_value) access.value = std::to_string(static_cast<std::int64_t>(racy.event.value));
+  return access;
+}
+
+report::Finding finding_of(const detect::Race& race, const std::string& detector, const Names& names) {
+  report::Finding finding;
+  finding.detectors = {detector};
+  finding.accesses = {access_of(race.first, names), access_of(race.second, names)};
+  report::Variable variable;
+  variable.kind = report::VariableKind::kTrace;
+  variable.name = std::string(names.object(race.second.event));
+  finding.variables = {variable};
+  for (const report::Access& access : finding.accesses) {
+    report::Thread thread;
+    thread.id = access.thread;
+    thread.name = std::string(names.thread(ThreadId(access.thread)));
+    finding.threads.push_back(thread);
+  }
+  for (EventIndex index : race.witness) finding.witness.push_back(index.value());
+  return finding;
+}
+
+class AnalyzeCommand : public Command {
+ public:
+  std::string name() const override { return "analyze"; }
+  std::string summary() const override { return "detect races in a trace, of other schedules too"; }
+  std::string usage() const override { return "analyze [options] TRACE"; }
+  std::string examples() const override {
+    return "  deadheat analyze run.std                              with the default detectors\n"
+           "  deadheat analyze --detectors 'spans|fasttrack' run.dht\n"
+           "  deadheat analyze --detectors syncp,mcm --solver-seconds 300 --json out.json run.std\n";
+  }
+
+  void add_options(CLI::App& app) override {
+    std::string known;
+    for (const detect::DetectorInfo& info : detect::all_detectors()) {
+      known += fmt::format("\n    {:<10} {}{}", info.name, info.is_filter ? "(filter) " : "", info.guarantee);
+    }
+    app.add_option("TRACE", input_, "a trace: STD text, or Deadheat's own")->required();
+    app.add_option(
+           "--detectors", detectors_,
+           "detectors, separated by commas, each with filters before it (spans|fasttrack); known:" + known)
+        ->type_name("NAMES");
+    app.add_option("--solver-seconds", solver_seconds_, "time for all solver work of one detector")
+        ->type_name("SECONDS")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--solver-memory", solver_memory_, "memory that one detector may use, for example 4G")
+        ->type_name("BYTES")
+        ->capture_default_str();
+    app.add_option("--jobs", jobs_, "threads for solvers; 0: one for each processor")->type_name("N");
+    app.add_option("--mode", mode_, "accepted for uniformity: a trace has no lane")
+        ->type_name("LANE")
+        ->check(CLI::IsMember({"watch", "monitor", "record"}));
+    reporting_.add_options(app);
+  }
+
+  int run(const std::vector<std::string>& rest) override {
+    if (!rest.empty()) return fail(fmt::format("analyze: unexpected \"{}\" after --", rest[0]));
+    detect::Options options;
+    options.solver_seconds = solver_seconds_;
+    options.jobs = jobs_ > 0 ? jobs_ : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    if (!parse_bytes(solver_memory_, options.memory_bytes)) {
+      return fail(fmt::format("--solver-memory: expected a size like 4G, found \"{}\"", solver_memory_));
+    }
+    if (!reporting_.prepare()) return kExitUsage;
+    auto source = open_trace(input_);
+    if (!source) return fail(source.error().message);
+
+    Progress progress(!reporting_.quiet());
+    options.cancelled = &interrupt_flag();
+    options.progress = [&](double fraction) { progress.show("solving", fraction); };
+    // One list per pipeline: a race is named after the whole pipeline that found it.
+    std::vector<std::string> specs = split(detectors_);
+    std::vector<detect::RaceList> lists(specs.size());
+    std::vector<detect::Pipeline> pipelines;
+    for (std::size_t i = 0; i < specs.size(); i++) {
+      detect::StageContext context;
+      context.names = &(*source)->names();
+      context.sink = &lists[i];
+      context.options = options;
+      auto pipeline = detect::make_pipeline(specs[i], context);
+      if (!pipeline) return fail(pipeline.error().message);
+      pipelines.push_back(std::move(*pipeline));
+    }
+    auto events = detect::run_pipelines(**source, pipelines, options, [&](std::uint64_t count) {
+      progress.show(fmt::format("{} events", count), (*source)->progress());
+    });
+    progress.clear();
+    if (!events) return fail(prefixed(events.error().message));
+
+    report::Report report = describe(**source, *events, pipelines, options.is_cancelled());
+    std::vector<report::Finding> instances;
+    std::map<EventPair, detect::Race*> with_cut;
+    for (std::size_t i = 0; i < lists.size(); i++) {
+      for (detect::Race& race : lists[i].races) {
+        instances.push_back(finding_of(race, specs[i], (*source)->names()));
+        if (!race.cut.empty()) with_cut[{race.first.index.value(), race.second.index.value()}] = &race;
+      }
+    }
+    report::add_findings(report, std::move(instances), reporting_.suppressions());
+    expand_witnesses(report, with_cut);
+    return reporting_.finish(report, kExitClean);
+  }
+
+ private:
+  static int fail(const std::string& what) {
+    complain(what);
+    return kExitUsage;
+  }
+
+  // Errors of readers name the file already; those of detectors do not.
+  std::string prefixed(const std::string& message) const {
+    return message.starts_with(input_) ? message : fmt::format("{}: {}", input_, message);
+  }
+
+  static std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> parts;
+    while (true) {
+      std::size_t comma = list.find(',');
+      parts.emplace_back(list.substr(0, comma));
+      if (comma == std::string_view::npos) return parts;
+      list.remove_prefix(comma + 1);
+    }
+  }
+
+  // A streaming detector says its witness as a cut; only reading the trace again can spell it out. That is
+  // done for the findings that are shown, as long as it does not take longer than the analysis did.
+  void expand_witnesses(report::Report& report, const std::map<EventPair, detect::Race*>& with_cut) const {
+    std::uint64_t budget = 50'000'000;
+    std::uint64_t left_out = 0;
+    for (report::Finding& finding : report.findings) {
+      if (!finding.witness.empty()) continue;
+      EventPair events = {finding.accesses[0].event.value_or(0), finding.accesses[1].event.value_or(0)};
+      if (events.first > events.second) std::swap(events.first, events.second);
+      auto it = with_cut.find(events);
+      if (it == with_cut.end()) continue;
+      if (events.second > budget) {
+        left_out++;
+        continue;
+      }
+      budget -= events.second;
+      auto again = open_trace(input_);
+      if (!again) continue;
+      auto witness = detect::expand_witness(**again, *it->second);
+      if (!witness) continue;
+      for (EventIndex index : *witness) finding.witness.push_back(index.value());
+    }
+    if (left_out > 0) {
+      report.notes.push_back(
+          fmt::format("{} witness{} left out: the trace is too long to read it again for each", left_out,
+                      left_out == 1 ? "" : "es"));
+    }
+  }
+
+  report::Report describe(const TraceSource& source, std::uint64_t events,
+                          const std::vector<detect::Pipeline>& pipelines, bool cancelled) const {
+    report::Report report;
+    report.mode = "trace";
+    report.program.command = {"deadheat", "analyze", "--detectors", detectors_, input_};
+    for (const std::string& word : report.program.command) {
+      report.program.again += (report.program.again.empty() ? "" : " ") + report::shell_quoted(word);
+    }
+    report.statistics["events"] = std::to_string(events);
+    for (const detect::Pipeline& pipeline : pipelines) {
+      for (const auto& [stage, counters] : pipeline.statistics()) {
+        for (const auto& [counter, value] : counters) {
+          report.statistics[fmt::format("{}: {} {}", pipeline.spec(), stage, counter)] =
+              std::to_string(value);
+        }
+      }
+    }
+    if (cancelled) {
+      report.incomplete = true;
+      report.notes.push_back(fmt::format("incomplete: interrupted after {} events", events));
+    }
+    if (!source.note().empty()) {
+      report.incomplete = true;
+      report.notes.push_back(fmt::format("incomplete: {}", source.note()));
+    }
+    return report;
+  }
+
+  std::string input_;
+  std::string detectors_ = "fasttrack";
+  std::string mode_;
+  double solver_seconds_ = 60;
+  std::string solver_memory_ = "8G";
+  int jobs_ = 0;
+  Reporting reporting_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_analyze_command() { return std::make_unique<AnalyzeCommand>(); }
+
+}  // namespace deadheat::cli

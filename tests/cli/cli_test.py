@@ -1,0 +1,416 @@
+"""The command line as scripts and CI see it: usage errors, exit codes, what is printed where, what is left behind.
+
+    cli_test.py DEADHEAT FAKE_PROGRAM [unittest arguments]
+"""
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+DEADHEAT, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cli-test-")
+        self.tmp = os.path.join(self.folder, "tmp")
+        os.mkdir(self.tmp)
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith("DEADHEAT")}
+        self.environment["TMPDIR"] = self.tmp
+
+    def tearDown(self):
+        self.assertEqual(os.listdir(self.tmp), [], "a temporary folder was left behind")
+        shutil.rmtree(self.folder)
+
+    def deadheat(self, *words, stdin=b"", environment=None):
+        done = subprocess.run([DEADHEAT, *words], input=stdin, capture_output=True, cwd=self.folder, timeout=60,
+                              env={**self.environment, **(environment or {})})
+        self.out, self.err = done.stdout.decode(), done.stderr.decode()
+        return done.returncode
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def read_json(self, name):
+        with open(self.path(name)) as file:
+            return json.load(file)
+
+
+class Usage(CliTest):
+    def test_no_command(self):
+        self.assertEqual(self.deadheat(), 2)
+        self.assertIn("no command given", self.err)
+
+    def test_unknown_command(self):
+        self.assertEqual(self.deadheat("rnu"), 2)
+        self.assertIn('unknown command "rnu"', self.err)
+
+    def test_unknown_option(self):
+        for words in (["run", "--jsn", "x", "--", "true"], ["check", "--jsn", "x.cpp"], ["analyze", "--jsn", "x.std"]):
+            self.assertEqual(self.deadheat(*words), 2, words)
+            self.assertIn("--jsn", self.err)
+
+    def test_missing_value(self):
+        self.assertEqual(self.deadheat("run", "--json"), 2)
+        self.assertIn("--json", self.err)
+
+    def test_no_program(self):
+        self.assertEqual(self.deadheat("run"), 2)
+        self.assertIn("no program given", self.err)
+        self.assertEqual(self.deadheat("run", "--"), 2)
+
+    def test_bad_choices(self):
+        self.assertEqual(self.deadheat("run", "--filter", "sieve", "--", FAKE), 2)
+        self.assertEqual(self.deadheat("run", "--mode", "guess", "--", FAKE), 2)
+        self.assertEqual(self.deadheat("run", "--detectors", "mcm", "--", FAKE), 2)
+        self.assertIn("fasttrack", self.err)
+
+    def test_version(self):
+        self.assertEqual(self.deadheat("version"), 0)
+        self.assertRegex(self.out, r"^deadheat \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.deadheat("--version"), 0)
+
+    def test_help(self):
+        self.assertEqual(self.deadheat("help"), 0)
+        commands = [line.split()[0] for line in self.out.split("commands:\n")[1].split("\n\n")[0].splitlines()]
+        self.assertIn("run", commands)
+        self.assertNotIn("report-raw", commands)
+        for command in commands:
+            self.assertEqual(self.deadheat("help", command), 0)
+            self.assertIn("usage: deadheat " + command, self.out)
+            named = self.out
+            self.assertEqual(self.deadheat(command, "--help"), 0)
+            self.assertEqual(self.out, named)
+        self.assertEqual(self.deadheat("help", "rnu"), 2)
+
+
+class Run(CliTest):
+    def test_clean(self):
+        self.assertEqual(self.deadheat("run", "--", FAKE), 0)
+        self.assertIn("0 findings", self.err)
+        self.assertEqual(self.out, "")
+
+    def test_findings(self):
+        self.assertEqual(self.deadheat("run", "--json", "o.json", "--", FAKE, "race", "twice", "exit=3"), 66)
+        self.assertIn("data race on balance", self.err)
+        self.assertNotIn("\033", self.err)
+        report = self.read_json("o.json")
+        self.assertEqual(report["schema"], "deadheat-report/1")
+        self.assertEqual(report["program"], {"command": [FAKE, "race", "twice", "exit=3"], "exit": 3})
+        self.assertEqual(report["statistics"]["accesses"], 100)
+        self.assertEqual(len(report["findings"]), 1)
+        finding = report["findings"][0]
+        self.assertEqual(finding["instances"], 2)
+        self.assertEqual(finding["variable"]["name"], "balance")
+        self.assertRegex(finding["fingerprint"], "^[0-9a-f]{16}$")
+        first, second = finding["accesses"]
+        self.assertIn("deposit(", first["location"]["function"])
+        self.assertTrue(first["location"]["file"].endswith("fake_program.cc"))
+        self.assertEqual(first["location"], first["stack"][0])
+        self.assertIn("audit(", second["location"]["function"])
+
+    def test_same_report_on_every_run(self):
+        reports = []
+        for _ in range(2):
+            self.deadheat("run", "--json", "o.json", "--", FAKE, "race")
+            finding = self.read_json("o.json")["findings"][0]
+            finding["variable"].pop("address")
+            for access in finding["accesses"]:
+                for lock in access["locks"]:
+                    lock.pop("address")
+            reports.append(finding)
+        self.assertEqual(reports[0], reports[1])
+
+    def test_exit_codes_pass_through(self):
+        self.assertEqual(self.deadheat("run", "--", FAKE, "exit=7"), 7)
+        self.assertEqual(self.deadheat("run", "--", FAKE, "signal=11"), 128 + 11)
+        self.assertIn("ended by signal 11", self.err)
+        self.assertEqual(self.deadheat("run", "--", FAKE, "race", "signal=9"), 66)
+
+    def test_input_and_output_pass_through(self):
+        text = bytes(range(256)) * 1000
+        done = subprocess.run([DEADHEAT, "run", "--quiet", "--", FAKE, "echo"], input=text, capture_output=True,
+                              env=self.environment, timeout=60)
+        self.assertEqual(done.stdout, text)
+        self.assertEqual(done.stderr, b"")
+
+    def test_program_without_dashes(self):
+        self.assertEqual(self.deadheat("run", "--quiet", FAKE, "race"), 66)
+        self.assertEqual(self.deadheat("run", FAKE, "--", "exit=7", "--json"), 7)
+
+    def test_options_reach_the_runtime(self):
+        self.deadheat("run", "--filter", "tree", "--", "sh", "-c", "echo $DEADHEAT_OPTIONS",
+                      environment={"DEADHEAT_OPTIONS": "verbosity=1"})
+        self.assertRegex(self.out, r"^verbosity=1 log=\S+/raw filter=tree\n$")
+
+    def test_quiet(self):
+        self.assertEqual(self.deadheat("run", "--quiet", "--", FAKE, "race"), 66)
+        self.assertEqual(self.err, "")
+
+    def test_json_on_standard_output(self):
+        self.assertEqual(self.deadheat("run", "--json", "-", "--", FAKE, "race"), 66)
+        self.assertEqual(len(json.loads(self.out)["findings"]), 1)
+        self.assertEqual(self.deadheat("run", "--json", "-", "--html", "-", "--", FAKE), 2)
+
+    def test_all_renderings(self):
+        self.assertEqual(self.deadheat("run", "--sarif", "o.sarif", "--html", "o.html", "--json", "o.json", "--", FAKE,
+                                       "heap"), 66)
+        self.assertEqual(self.read_json("o.sarif")["version"], "2.1.0")
+        with open(self.path("o.html")) as file:
+            self.assertIn("<!DOCTYPE html>", file.read())
+        self.assertIn("allocated", self.read_json("o.json")["findings"][0]["variable"])
+
+    def test_not_instrumented(self):
+        self.assertEqual(self.deadheat("run", "--json", "o.json", "--", "true"), 2)
+        self.assertIn("not instrumented", self.err)
+        self.assertEqual(len(self.err.splitlines()), 1)
+        self.assertFalse(os.path.exists(self.path("o.json")), "nothing half-written")
+
+    def test_children_of_a_script_are_watched(self):
+        script = self.write("script.sh", "#!/bin/sh\n%s exit=1\n%s race\n%s heap\nexit 0\n" % (FAKE, FAKE, FAKE))
+        os.chmod(script, 0o755)
+        self.assertEqual(self.deadheat("run", "--json", "o.json", "--", script), 66)
+        report = self.read_json("o.json")
+        self.assertEqual(report["findings"][0]["instances"], 2)
+        self.assertEqual(report["statistics"]["accesses"], 300)
+
+    def test_a_child_with_exec_is_watched(self):
+        self.assertEqual(self.deadheat("run", "--", FAKE, "spawn", "race"), 66)
+
+    def test_missing_program(self):
+        self.assertEqual(self.deadheat("run", "--", "no-such-program"), 2)
+        self.assertEqual(self.err, "deadheat: no-such-program: not found in PATH\n")
+        self.assertEqual(self.deadheat("run", "--", "./no-such-program"), 2)
+        self.assertIn("./no-such-program: cannot be started: No such file or directory", self.err)
+        self.write("plain", "text")
+        self.assertEqual(self.deadheat("run", "--", "./plain"), 2)
+        self.assertIn("Permission denied", self.err)
+
+    def test_unwritable_report_is_said_before_the_program_runs(self):
+        for option in ("--json", "--sarif", "--html"):
+            for target in ("no/such/folder/o", self.folder):
+                self.assertEqual(self.deadheat("run", option, target, "--", FAKE, "print=ran"), 2)
+                self.assertIn("cannot be written", self.err)
+                self.assertEqual(self.out, "")
+
+    def test_a_full_disk_is_an_error(self):
+        self.assertEqual(self.deadheat("run", "--json", "/dev/full", "--", FAKE, "race"), 2)
+        self.assertIn("/dev/full: cannot be written: No space left on device", self.err)
+
+    def test_a_report_that_was_there_is_replaced(self):
+        self.write("o.json", "x" * 100000)
+        self.assertEqual(self.deadheat("run", "--json", "o.json", "--", FAKE), 0)
+        self.assertEqual(self.read_json("o.json")["findings"], [])
+
+    def test_damaged_and_cut_logs(self):
+        self.assertEqual(self.deadheat("run", "--", FAKE, "damage", "race", "cut"), 66)
+        self.assertIn("2 damaged lines", self.err)
+
+    def test_closed_standard_error(self):
+        done = subprocess.run(["sh", "-c", '"$0" run --json o.json -- "$1" race 2>&-', DEADHEAT, FAKE], cwd=self.folder,
+                              env=self.environment, timeout=60)
+        self.assertEqual(done.returncode, 66)
+        self.assertEqual(len(self.read_json("o.json")["findings"]), 1)
+
+    def test_no_temporary_folder(self):
+        self.assertEqual(self.deadheat("run", "--", FAKE, environment={"TMPDIR": "/no/such/folder"}), 2)
+        self.assertIn("no temporary folder", self.err)
+
+    def test_temporary_folder_with_blanks(self):
+        odd = self.path("odd tmp")
+        os.mkdir(odd)
+        self.assertEqual(self.deadheat("run", "--", FAKE, "race", environment={"TMPDIR": odd}), 66)
+
+    def test_mode_of_the_program(self):
+        self.assertEqual(self.deadheat("run", "--mode", "watch", "--", FAKE), 0)
+        self.assertEqual(self.deadheat("run", "--mode", "record", "--", FAKE), 2)
+        self.assertIn("--deadheat-mode=watch", self.err)
+
+
+class Suppressions(CliTest):
+    def test_suppressed(self):
+        self.write("s.txt", "# known\nrace:deposit\nrace:nobody\n")
+        self.assertEqual(self.deadheat("run", "--suppressions", "s.txt", "--json", "o.json", "--", FAKE, "race"), 0)
+        self.assertIn("0 findings; 1 suppressed", self.err)
+        self.assertIn("s.txt:3: suppression race:nobody matched nothing", self.err)
+        self.assertEqual(self.read_json("o.json")["summary"]["suppressed"], 1)
+
+    def test_the_programs_code_remains(self):
+        self.write("s.txt", "race:deposit\n")
+        self.assertEqual(self.deadheat("run", "--suppressions", "s.txt", "--", FAKE, "race", "exit=5"), 5)
+
+    def test_bad_file(self):
+        self.write("s.txt", "race:ok\n\nwrong line\n")
+        self.assertEqual(self.deadheat("run", "--suppressions", "s.txt", "--", FAKE, "print=ran"), 2)
+        self.assertTrue(self.err.startswith("deadheat: s.txt:3: expected"), self.err)
+        self.assertEqual(self.out, "")
+        self.assertEqual(self.deadheat("run", "--suppressions", "missing.txt", "--", FAKE), 2)
+
+
+class Signals(CliTest):
+    def start(self, *words):
+        process = subprocess.Popen([DEADHEAT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   cwd=self.folder, env=self.environment, start_new_session=True)
+        self.assertEqual(process.stdout.readline(), b"sleeping\n")
+        return process
+
+    def test_a_signal_is_passed_on_and_findings_are_kept(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            process = self.start("run", "--json", "o.json", "--", FAKE, "race", "sleep")
+            process.send_signal(number)
+            _, err = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 66)
+            self.assertIn(b"ended by signal %d" % number, err)
+            self.assertEqual(len(self.read_json("o.json")["findings"]), 1)
+
+    def test_without_findings_the_signal_is_the_exit_code(self):
+        process = self.start("run", "--", FAKE, "sleep")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
+    def test_control_c_reaches_the_program_once(self):
+        counter = self.write("count.py", """
+import signal, sys, time
+count = 0
+def on(*_):
+    global count
+    count += 1
+signal.signal(signal.SIGINT, on)
+print("ready", flush=True)
+end = time.time() + 1
+while time.time() < end: time.sleep(0.05)
+print("count", count, flush=True)
+""")
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execve(DEADHEAT, [DEADHEAT, "run", "--", sys.executable, counter], self.environment)
+        text = b""
+        while b"ready" not in text:
+            text += os.read(fd, 1000)
+        os.write(fd, b"\x03")
+        while True:
+            try:
+                more = os.read(fd, 1000)
+            except OSError:
+                break
+            if not more:
+                break
+            text += more
+        os.waitpid(pid, 0)
+        os.close(fd)
+        self.assertIn(b"count 1", text)
+
+
+class Terminal(CliTest):
+    def on_terminal(self, *words, **environment):
+        """Standard error is a terminal, as a developer has it."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([DEADHEAT, *words], stdout=subprocess.DEVNULL, stderr=slave, cwd=self.folder,
+                                   env={**self.environment, "TERM": "xterm", **environment})
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            text += more
+        process.wait(timeout=30)
+        os.close(master)
+        return text.decode()
+
+    def test_colour_on_a_terminal_only(self):
+        self.environment.pop("NO_COLOR", None)
+        self.assertIn("\033[", self.on_terminal("run", "--", FAKE, "race"))
+        self.assertNotIn("\033[", self.on_terminal("run", "--no-color", "--", FAKE, "race"))
+        self.assertNotIn("\033[", self.on_terminal("run", "--", FAKE, "race", NO_COLOR="1"))
+        self.assertNotIn("\033[", self.on_terminal("run", "--", FAKE, "race", TERM="dumb"))
+
+
+class ReportRaw(CliTest):
+    def raw_log(self, *what):
+        subprocess.run([FAKE, *what], env={**self.environment, "DEADHEAT_OPTIONS": "log=%s/raw" % self.folder},
+                       check=False, stdout=subprocess.DEVNULL)
+        name = [name for name in os.listdir(self.folder) if name.startswith("raw.")][0]
+        return self.path(name)
+
+    def test_a_file(self):
+        self.assertEqual(self.deadheat("report-raw", self.raw_log("race", "twice")), 66)
+        self.assertEqual(self.err.count("data race on balance"), 1)
+        self.assertIn("1 finding (2 instances)", self.err)
+
+    def test_findings_are_printed_as_they_come(self):
+        with open(self.raw_log("race"), "rb") as file:
+            log = file.read()
+        process = subprocess.Popen([DEADHEAT, "report-raw", "0"], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=self.environment)
+        before, after = log.split(b'{"t":"end"')
+        process.stdin.write(before)
+        process.stdin.flush()
+        text = b""
+        while b"data race on balance" not in text:
+            ready, _, _ = select.select([process.stderr], [], [], 30)
+            self.assertTrue(ready, "nothing was printed while the program runs")
+            text += os.read(process.stderr.fileno(), 65536)
+        self.assertNotIn(b"1 finding", text)
+        process.stdin.write(b'{"t":"end"' + after)
+        process.stdin.close()
+        rest = process.stderr.read()
+        self.assertEqual(process.wait(timeout=30), 66)
+        self.assertIn(b"1 finding", rest)
+        process.stderr.close()
+
+    def test_a_clean_program_prints_nothing(self):
+        self.assertEqual(self.deadheat("report-raw", self.raw_log()), 0)
+        self.assertEqual(self.err, "")
+
+    def test_errors(self):
+        self.assertEqual(self.deadheat("report-raw"), 2)
+        self.assertEqual(self.deadheat("report-raw", "no/such/file"), 2)
+        self.assertEqual(self.deadheat("report-raw", "57"), 2)
+
+
+class Check(CliTest):
+    def test_errors(self):
+        self.assertEqual(self.deadheat("check"), 2)
+        self.assertIn("no source given", self.err)
+        self.assertEqual(self.deadheat("check", "missing.cpp"), 2)
+        self.assertIn("missing.cpp: cannot be read: No such file", self.err)
+        self.write("notes.txt", "hello")
+        self.assertEqual(self.deadheat("check", "notes.txt"), 2)
+        self.assertIn("notes.txt: expected a C or C++ source", self.err)
+        os.mkdir(self.path("folder.c"))
+        self.assertEqual(self.deadheat("check", "folder.c"), 2)
+        self.write("a.c", "int main(void){return 0;}")
+        self.assertEqual(self.deadheat("check", "--cflags", "'unclosed", "a.c"), 2)
+        self.assertIn("--cflags", self.err)
+
+    def test_missing_wrapper(self):
+        alone = os.path.join(self.folder, "deadheat")
+        shutil.copy(DEADHEAT, alone)
+        self.write("a.c", "int main(void){return 0;}")
+        done = subprocess.run([alone, "check", "a.c"], cwd=self.folder, env=self.environment, capture_output=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"the compiler wrapper is missing", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[3:])
