@@ -322,11 +322,11 @@ Status append_runtime(const Environment& environment, const Request& request,
                 {"--push-state", "--no-as-needed", "--whole-archive", archive, "--no-whole-archive"});
   if (request.is_static) {
     // What a static program calls inside libc cannot be interposed by name; the linker redirects it.
-    const std::string wrapped = stem + "_static.wrap";
+    const std::string wrapped = environment.library_folder + "/" + request.mode + ".wrap";
     if (environment.file_exists(wrapped)) append_linker(arguments, {"@" + wrapped});
   } else {
     // Shared libraries, loaded late ones included, find hooks and interposed functions in the executable.
-    const std::string exported = stem + ".exports";
+    const std::string exported = environment.library_folder + "/" + request.mode + ".dynlist";
     append_linker(arguments,
                   {environment.file_exists(exported) ? "--dynamic-list=" + exported
                                                      : std::string("--export-dynamic-symbol=__dh_*")});

@@ -334,7 +334,11 @@ Thread* thread_create(Thread* parent, uintptr_t pc) {
 
 void thread_start(Thread* thread) {
   size_t stack = size_t{8} << 20;
+  // libc allocates to answer: that is ours, not the program's.
+  current_thread = thread;
+  ++thread->inside;
   set_stack_bounds(thread);
+  --thread->inside;
   if (thread->stack_high > thread->stack_low) stack = thread->stack_high - thread->stack_low;
   map_frames(thread, stack < (size_t{64} << 20) ? stack : size_t{64} << 20);
   bind(thread);

@@ -1,0 +1,196 @@
+// The C allocator. The real one is glibc's own, under the names (__libc_malloc, ...) that work from the first
+// instruction of a process, before any symbol could be looked up. All of ours are weak: a program with its
+// own malloc keeps it.
+//
+// A block's life for the lane: `allocated` when it appears; `freeing` before it goes, which counts as an
+// access of every byte, so a use that is not ordered before the free is a race. realloc is all three things
+// it may be: the end of the old block, a new one, and a write of what was copied.
+//
+// calloc's zeroing is a write by the caller, except for blocks that come from the kernel as zero pages (large
+// ones): nobody writes those, and telling the lane so would only fill its memory.
+//
+// In the static build the real ones are what --wrap calls __real_: a program's own malloc, or glibc's. Only
+// malloc is referred to strongly there: a program that brings its own set must not get glibc's as well.
+#include "runtime/interpose/allocator.h"
+
+using namespace deadheat;
+using namespace deadheat::interpose;
+
+#ifdef DEADHEAT_INTERPOSE_STATIC
+#define REAL_NAME(name) "__real_" name
+#define WEAK_IF_STATIC __attribute__((weak))
+#else
+#define REAL_NAME(name) "__libc_" name
+#define WEAK_IF_STATIC
+#endif
+
+extern "C" {
+void* libc_malloc(size_t size) __asm__(REAL_NAME("malloc"));
+WEAK_IF_STATIC void* libc_calloc(size_t count, size_t size) __asm__(REAL_NAME("calloc"));
+WEAK_IF_STATIC void* libc_realloc(void* block, size_t size) __asm__(REAL_NAME("realloc"));
+WEAK_IF_STATIC void libc_free(void* block) __asm__(REAL_NAME("free"));
+WEAK_IF_STATIC void* libc_memalign(size_t alignment, size_t size) __asm__(REAL_NAME("memalign"));
+WEAK_IF_STATIC void* libc_valloc(size_t size) __asm__(REAL_NAME("valloc"));
+WEAK_IF_STATIC void* libc_pvalloc(size_t size) __asm__(REAL_NAME("pvalloc"));
+#ifdef DEADHEAT_INTERPOSE_STATIC
+__attribute__((weak)) void* glibc_malloc(size_t size) __asm__("__libc_malloc");
+__attribute__((weak)) size_t real_usable_size(void* block) __asm__("__real_malloc_usable_size");
+#else
+// What the program calls; ours, unless it has its own.
+void* program_malloc(size_t size) __asm__("malloc");
+void* program_aligned_alloc(size_t alignment, size_t size) __asm__("aligned_alloc");
+void program_free(void* block) __asm__("free");
+__attribute__((alias("malloc"), visibility("hidden"))) void* deadheat_own_malloc(size_t size);
+__attribute__((alias("aligned_alloc"), visibility("hidden"))) void* deadheat_own_aligned_alloc(size_t,
+                                                                                               size_t);
+__attribute__((alias("free"), visibility("hidden"))) void deadheat_own_free(void* block);
+#endif
+}
+
+namespace {
+
+// glibc's chunk header: the word before a block is its chunk's size, with flags in the low bits.
+constexpr size_t kChunkFlags = 7;
+constexpr size_t kChunkIsMapped = 2;
+size_t chunk_word(const void* block) { return static_cast<const size_t*>(block)[-1]; }
+
+bool allocator_is_glibc() {
+#ifdef DEADHEAT_INTERPOSE_STATIC
+  return same(&libc_malloc, &glibc_malloc);
+#else
+  return true;
+#endif
+}
+
+size_t usable_size(void* block) {
+#ifdef DEADHEAT_INTERPOSE_STATIC
+  if (!allocator_is_glibc()) return &real_usable_size != nullptr ? real_usable_size(block) : 0;
+#endif
+  size_t const word = chunk_word(block);
+  return (word & ~kChunkFlags) - ((word & kChunkIsMapped) != 0 ? 2 * sizeof(size_t) : sizeof(size_t));
+}
+
+bool came_from_kernel(const void* block) {
+  return allocator_is_glibc() && (chunk_word(block) & kChunkIsMapped) != 0;
+}
+
+void* told(void* block, size_t size, lane::Pc pc) {
+  if (block != nullptr) lane::allocated(block, size, pc);
+  return block;
+}
+
+void* reallocate(void* block, size_t size, lane::Pc pc) {
+  if (block == nullptr) return told(libc_malloc(size), size, pc);
+  size_t const old_size = usable_size(block);
+  lane::freeing(block, pc);
+  void* const moved = libc_realloc(block, size);
+  if (moved != nullptr) {
+    lane::allocated(moved, size, pc);
+    if (size_t const copied = old_size < size ? old_size : size) lane::write(moved, copied, pc);
+  } else if (size != 0) {
+    lane::allocated(block, old_size, pc);  // failed: the old block is still the program's
+  }
+  return moved;
+}
+
+}  // namespace
+
+REPLACE(void*, malloc, size_t size) { return told(libc_malloc(size), size, CALLER); }
+
+REPLACE(void*, calloc, size_t count, size_t size) {
+  void* const block = libc_calloc(count, size);  // null if the product overflows
+  if (block == nullptr) return nullptr;
+  size_t const total = count * size;
+  lane::allocated(block, total, CALLER);
+  if (total != 0 && !came_from_kernel(block)) lane::write(block, total, CALLER);
+  return block;
+}
+
+REPLACE(void*, realloc, void* block, size_t size) { return reallocate(block, size, CALLER); }
+
+REPLACE(void*, reallocarray, void* block, size_t count, size_t size) {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, size, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return reallocate(block, total, CALLER);
+}
+
+REPLACE(void, free, void* block) {
+  if (block == nullptr) return;
+  lane::freeing(block, CALLER);
+  libc_free(block);
+}
+
+// Removed from glibc's headers, still called by old programs.
+REPLACE(void, cfree, void* block) {
+  if (block == nullptr) return;
+  lane::freeing(block, CALLER);
+  libc_free(block);
+}
+
+REPLACE(void*, memalign, size_t alignment, size_t size) {
+  return told(libc_memalign(alignment, size), size, CALLER);
+}
+
+REPLACE(void*, aligned_alloc, size_t alignment, size_t size) {
+  return told(libc_memalign(alignment, size), size, CALLER);
+}
+
+REPLACE(int, posix_memalign, void** result, size_t alignment, size_t size) {
+  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
+  int const saved = errno;
+  void* const block = libc_memalign(alignment, size);
+  errno = saved;  // the error is the result
+  if (block == nullptr) return ENOMEM;
+  lane::allocated(block, size, CALLER);
+  *result = block;
+  lane::write(result, sizeof *result, CALLER);
+  return 0;
+}
+
+REPLACE(void*, valloc, size_t size) { return told(libc_valloc(size), size, CALLER); }
+
+REPLACE(void*, pvalloc, size_t size) { return told(libc_pvalloc(size), size, CALLER); }
+
+// Reads only the allocator's own header. Here because a program that replaces malloc replaces this as well.
+REPLACE(size_t, malloc_usable_size, void* block) { return block == nullptr ? 0 : usable_size(block); }
+
+namespace deadheat::interpose {
+
+#ifdef DEADHEAT_INTERPOSE_STATIC
+
+void* allocate(size_t size, lane::Pc pc) { return told(libc_malloc(size), size, pc); }
+void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc) {
+  return told(libc_memalign(alignment, size), size, pc);
+}
+void deallocate(void* block, lane::Pc pc) {
+  if (block == nullptr) return;
+  lane::freeing(block, pc);
+  libc_free(block);
+}
+
+#else
+
+void* allocate(size_t size, lane::Pc pc) {
+  bool const ours = same(&program_malloc, &deadheat_own_malloc);
+  return told(ours ? libc_malloc(size) : program_malloc(size), size, pc);
+}
+void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc) {
+  bool const ours = same(&program_aligned_alloc, &deadheat_own_aligned_alloc);
+  return told(ours ? libc_memalign(alignment, size) : program_aligned_alloc(alignment, size), size, pc);
+}
+void deallocate(void* block, lane::Pc pc) {
+  if (block == nullptr) return;
+  lane::freeing(block, pc);
+  if (same(&program_free, &deadheat_own_free)) {
+    libc_free(block);
+  } else {
+    program_free(block);
+  }
+}
+
+#endif
+
+}  // namespace deadheat::interpose

@@ -1,0 +1,133 @@
+// New processes. fork is seen through pthread_atfork, registered before anybody else can: so the lane
+// prepares after all prepare handlers of the program (which may run instrumented code) and is ready again
+// before its other handlers run.
+//
+// vfork is left alone: the child is, for us, its parent's thread that goes on a little in another process, in
+// the same memory, while the parent sleeps. What ends such a child (_exit, exec) knows not to touch what is
+// the parent's. posix_spawn, system and popen make their children inside libc, where nothing of the program
+// runs.
+//
+// exec ends the program without exit: what was found is written first.
+#include <alloca.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "runtime/interpose/descriptors.h"
+#include "runtime/interpose/exit.h"
+#include "runtime/interpose/signals.h"
+#include "runtime/interpose/start.h"
+#include "runtime/platform/memory.h"
+
+using namespace deadheat;
+using namespace deadheat::interpose;
+
+namespace {
+
+__thread bool forking __attribute__((tls_model("initial-exec")));
+
+void prepare() {
+  forking = true;
+  ++thread_state.depth;
+  signals_fork_prepare();
+  descriptors_fork_prepare();
+  lane::fork_preparing();
+}
+void in_parent() {
+  lane::fork_parent();
+  descriptors_fork_done();
+  signals_fork_done();
+  --thread_state.depth;
+  forking = false;
+}
+void in_child() {
+  thread_state.tid = 0;
+  exit_fork_child();
+  lane::fork_child();
+  descriptors_fork_done();
+  signals_fork_done();
+  --thread_state.depth;
+  forking = false;
+}
+
+// What the lane has found is written before the program is replaced. If the exec fails, the program goes on
+// and so does the lane.
+void before_exec() {
+  if (!borrowed_process()) lane::finish(0);
+}
+
+}  // namespace
+
+namespace deadheat::interpose {
+void start_processes() { pthread_atfork(prepare, in_parent, in_child); }
+}  // namespace deadheat::interpose
+
+// Runs no atfork handlers. glibc's fork calls it too; in a static program that call comes through here.
+INTERPOSE(pid_t, _Fork, void) {
+  if (forking) return REAL(_Fork)();
+  prepare();
+  pid_t const result = REAL(_Fork)();
+  if (result == 0) {
+    in_child();
+  } else {
+    in_parent();
+  }
+  return result;
+}
+
+INTERPOSE(int, execve, const char* path, char* const* arguments, char* const* environment) {
+  before_exec();
+  return REAL(execve)(path, arguments, environment);
+}
+INTERPOSE(int, execv, const char* path, char* const* arguments) {
+  before_exec();
+  return REAL(execv)(path, arguments);
+}
+INTERPOSE(int, execvp, const char* file, char* const* arguments) {
+  before_exec();
+  return REAL(execvp)(file, arguments);
+}
+INTERPOSE(int, execvpe, const char* file, char* const* arguments, char* const* environment) {
+  before_exec();
+  return REAL(execvpe)(file, arguments, environment);
+}
+INTERPOSE(int, fexecve, int fd, char* const* arguments, char* const* environment) {
+  before_exec();
+  return REAL(fexecve)(fd, arguments, environment);
+}
+INTERPOSE(int, execveat, int folder, const char* path, char* const* arguments, char* const* environment,
+          int flags) {
+  before_exec();
+  return REAL(execveat)(folder, path, arguments, environment, flags);
+}
+
+// The forms with the arguments in the call: collected, then as above.
+#define COLLECT_ARGUMENTS(first, list, arguments)                                    \
+  va_list list;                                                                      \
+  va_start(list, first);                                                             \
+  size_t count = 1;                                                                  \
+  while (va_arg(list, char*) != nullptr) ++count;                                    \
+  va_end(list);                                                                      \
+  auto** const arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  va_start(list, first);                                                             \
+  arguments[0] = const_cast<char*>(first);                                           \
+  for (size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*)
+
+REPLACE(int, execl, const char* path, const char* first, ...) {
+  COLLECT_ARGUMENTS(first, list, arguments);
+  va_end(list);
+  before_exec();
+  return REAL(execv)(path, arguments);
+}
+REPLACE(int, execlp, const char* file, const char* first, ...) {
+  COLLECT_ARGUMENTS(first, list, arguments);
+  va_end(list);
+  before_exec();
+  return REAL(execvp)(file, arguments);
+}
+REPLACE(int, execle, const char* path, const char* first, ...) {
+  COLLECT_ARGUMENTS(first, list, arguments);
+  auto* const environment = va_arg(list, char* const*);
+  va_end(list);
+  before_exec();
+  return REAL(execve)(path, arguments, environment);
+}

@@ -1,0 +1,16 @@
+// Parts of signal handling that other families use.
+#pragma once
+
+#include "runtime/interpose/interpose.h"
+
+namespace deadheat::interpose {
+
+// The object through which sending `signal` is ordered before its handler, or before a wait for it that
+// returns.
+const void* signal_object(int signal);
+
+// Around fork.
+void signals_fork_prepare();
+void signals_fork_done();
+
+}  // namespace deadheat::interpose

@@ -1,0 +1,49 @@
+// Starting a thread, for pthread_create and thrd_create alike.
+#pragma once
+
+#include "runtime/interpose/interpose.h"
+
+namespace deadheat::interpose {
+
+// What the parent hands to the child. Lives on the parent's stack: the parent waits until the child has been
+// introduced to the lane, so that a join that follows at once finds it.
+struct Launch {
+  void* (*routine)(void*);    // pthreads
+  int (*c11_routine)(void*);  // C11
+  void* argument;
+  lane::ThreadStart* start;
+  uint64_t signal_mask;  // the mask to start the routine with
+  bool restore_mask;
+  bool detached;
+  uint32_t introduced;  // a futex
+};
+
+// In the parent: blocks all signals, calls `create`, which starts a thread that calls `thread_entered`, and
+// waits for it. Returns create's result; `success` is what it returns when there is a thread.
+template <class Create>
+int launch(Launch& launch, lane::Pc pc, int success, Create create);
+
+void block_all_signals(uint64_t* old_mask);
+void set_signal_mask(uint64_t mask);
+void wait_until_introduced(Launch& launch);
+// In the child: introduces it. `launch` is gone when this returns.
+void thread_entered(Launch* launch);
+
+template <class Create>
+int launch(Launch& launch, lane::Pc pc, int success, Create create) {
+  launch.start = lane::thread_creating(pc);
+  block_all_signals(&launch.signal_mask);
+  int const result = create();
+  if (result == success) {
+    wait_until_introduced(launch);
+  } else {
+    lane::thread_create_failed(launch.start);
+  }
+  set_signal_mask(launch.signal_mask);
+  return result;
+}
+
+// Makes sure that thread_finishing() is called when this thread ends.
+void arm_thread_finish();
+
+}  // namespace deadheat::interpose
