@@ -65,6 +65,7 @@ struct FatCell {
   DhCell* owner = nullptr;
   Record* records = nullptr;
   SyncVar* syncs = nullptr;
+  FatCell* next_free = nullptr;
 
   void reserve(unsigned size);
 };

@@ -11,6 +11,31 @@ namespace {
 
 uint64_t fat_count;
 
+// FatCells are never given back: a thread that found one through a cell may lock it long after the cell went
+// another way, and must find a lock there.
+platform::Spinlock free_fats_lock;
+FatCell* free_fats;
+
+// Locked, and nobody else's.
+FatCell* take_fat() {
+  FatCell* fat = nullptr;
+  {
+    platform::SpinGuard const guard(free_fats_lock);
+    fat = free_fats;
+    if (fat != nullptr) free_fats = fat->next_free;
+  }
+  if (fat == nullptr) fat = platform::make<FatCell>();
+  fat->lock.lock();
+  return fat;
+}
+
+void give_back(FatCell* fat) {
+  fat->lock.unlock();
+  platform::SpinGuard const guard(free_fats_lock);
+  fat->next_free = free_fats;
+  free_fats = fat;
+}
+
 Chunk* make_chunk(uintptr_t index) {
   auto* const fresh = static_cast<Chunk*>(platform::map_pages(sizeof(Chunk), "shadow memory"));
   // Without huge pages: a program that touches little of a chunk must not pay for all of it.
@@ -51,8 +76,7 @@ void clear_cell(DhCell* cell) {
     if (fat == nullptr) continue;
     compare_and_swap_cell(cell, cell_for(fat), DhCell{});
     release_fat(fat);
-    fat->lock.unlock();
-    platform::destroy(fat);
+    give_back(fat);
     return;
   }
 }
@@ -123,8 +147,7 @@ FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
     if (FatCell* const fat = lock_existing_fat(cell)) return fat;
     DhCell const old = load_cell(cell);
     if (is_fat(old)) continue;
-    auto* const fat = platform::make<FatCell>();
-    fat->lock.lock();
+    FatCell* const fat = take_fat();
     fat->owner = cell;
     StackPair const stacks = shape_stacks(shape_of(old));
     fat->reserve(2);
@@ -137,10 +160,10 @@ FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
       __atomic_fetch_add(&fat_count, 1, __ATOMIC_RELAXED);
       return fat;
     }
-    fat->owner = nullptr;
-    platform::release(fat->records, fat->capacity * sizeof(Record));
-    fat->lock.unlock();
-    platform::destroy(fat);
+    // Somebody else was faster.
+    __atomic_fetch_add(&fat_count, 1, __ATOMIC_RELAXED);
+    release_fat(fat);
+    give_back(fat);
   }
 }
 
