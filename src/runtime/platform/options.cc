@@ -8,6 +8,8 @@ extern "C" char** environ;
 namespace deadheat::platform {
 namespace {
 
+char** given_environment;
+
 bool same(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) ++a, ++b;
   return *a == *b;
@@ -64,7 +66,7 @@ void take(Options& options, const char* item) {
 Options parse() {
   Options options;
   const char* text = nullptr;
-  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
+  for (char** e = environment(); e != nullptr && *e != nullptr; ++e) {
     if (const char* v = value_of(*e, "DEADHEAT_OPTIONS")) text = v;
   }
   if (text == nullptr) return options;
@@ -88,6 +90,9 @@ Options parse() {
 }
 
 }  // namespace
+
+void set_environment(char** environment) { given_environment = environment; }
+char** environment() { return environ != nullptr ? environ : given_environment; }
 
 const Options& options() {
   static Options parsed;

@@ -17,6 +17,10 @@ struct Options {
   bool quiet = false;
 };
 
+// Before libc has set up its own `environ`: the environment as the kernel gave it.
+void set_environment(char** environment);
+char** environment();
+
 // Parses DEADHEAT_OPTIONS once. Unknown keys and bad values end the program with one clear line (exit code
 // 2).
 const Options& options();

@@ -5,9 +5,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include "runtime/platform/options.h"
 #include "runtime/platform/syscalls.h"
-
-extern "C" char** environ;
 
 namespace deadheat::platform {
 namespace {
@@ -27,7 +26,7 @@ bool executable(const char* path) { return !failed(syscall6(SYS_access, reinterp
   }
   const char* const arguments[] = {path, "report-raw", "-", nullptr};
   syscall6(SYS_execve, reinterpret_cast<long>(path), reinterpret_cast<long>(arguments),
-           reinterpret_cast<long>(environ));
+           reinterpret_cast<long>(environment()));
   syscall6(SYS_exit_group, 127);
   __builtin_unreachable();
 }

@@ -95,7 +95,13 @@ int finish(int status) {
 }
 
 namespace {
-__attribute__((section(".preinit_array"), used)) void (*const preinit)() = initialise;
+// Before any constructor, those of shared libraries included; glibc hands these functions main's arguments.
+void before_everything(int, char**, char** environment) {
+  platform::set_environment(environment);
+  initialise();
+}
+__attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char**,
+                                                                       char**) = before_everything;
 }  // namespace
 
 // --- Accesses and memory

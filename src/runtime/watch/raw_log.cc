@@ -4,8 +4,6 @@
 #include "runtime/platform/reporter.h"
 #include "runtime/platform/syscalls.h"
 
-extern "C" char** environ;
-
 namespace deadheat::watch {
 namespace {
 
