@@ -31,7 +31,7 @@ void transfer(Account& from, Account& to, long amount) {
 }
 
 void teller(unsigned seed) {
-  for (int i = 0; i < 200 && open_for_business; ++i) {  // mistake 2: a flag that the main thread writes
+  for (int i = 0; i < 5000 && open_for_business; ++i) {  // mistake 2: a flag that the main thread writes
     seed = seed * 1664525u + 1013904223u;
     transfer(accounts[seed >> 30], accounts[(seed >> 28) & 3], 1 + static_cast<long>(seed & 7));
   }

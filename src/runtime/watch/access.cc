@@ -156,6 +156,17 @@ inline void step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
   }
 }
 
+// The hot hooks' question, for ranges: one comparison per granule where the answer is yes.
+inline bool covered_at_a_glance(const Thread* thread, const DhCell* cell, uint8_t mask, bool write) {
+  uint64_t const need = mask | (write ? uint64_t{kDhWriteBit} : 0);
+  uint64_t const floor = thread->hot->floor;
+  for (const uint64_t& half : cell->half) {
+    uint64_t const h = __atomic_load_n(&half, __ATOMIC_RELAXED);
+    if (h - floor < (uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) && (h & need) == need) return true;
+  }
+  return false;
+}
+
 bool ignored(const Thread* thread, AccessType type) {
   return kind_of(type).write ? thread->ignore_writes != 0 : thread->ignore_reads != 0;
 }
@@ -186,9 +197,6 @@ void check_access(Thread* thread, const AccessRequest& request) {
   Step s;
   s.access.epoch = thread->epoch();
   s.access.kind = kind_of(request.type);
-  s.access.stack = stack_at(thread, request.pc, request.type,
-                            request.size <= 32 ? static_cast<uint32_t>(request.size) : 0);
-  thread->span.note_used();
 
   Races races;
   uintptr_t at = request.address;
@@ -202,15 +210,25 @@ void check_access(Thread* thread, const AccessRequest& request) {
       uintptr_t const granule = at & ~uintptr_t{7};
       uintptr_t const next = granule + 8 < stop ? granule + 8 : stop;
       uint8_t const mask = mask_for(at, next - at);
+      at = next;
+      size_t const index = cell_index(granule);
+      DhCell* const cell = &chunk->cells[index];
+      if (covered_at_a_glance(thread, cell, mask, s.access.kind.write)) {
+        ++thread->statistics.covered;
+        continue;
+      }
+      if (s.access.stack == 0) {
+        uint32_t const size = request.size <= 32 ? static_cast<uint32_t>(request.size) : 0;
+        s.access.stack = stack_at(thread, request.pc, request.type, size);
+        thread->span.note_used();
+      }
       if (mask != s.access.mask) {
         s.access.mask = mask;
         s.repeatable = false;
       }
-      size_t const index = cell_index(granule);
       note_touched(chunk, index);
-      step(thread, chunk, &chunk->cells[index], granule, &s, &races);
+      step(thread, chunk, cell, granule, &s, &races);
       if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
-      at = next;
     }
   }
 }

@@ -38,6 +38,9 @@ Thread* synchronising() {
   return thread;
 }
 
+// Below, only the runtime's own system calls are made, which leave errno alone: KeepErrno stands where libc
+// is asked.
+
 uintptr_t number(const volatile void* p) { return reinterpret_cast<uintptr_t>(p); }
 
 // Beyond this, the end of a block's life is noted only where the block was touched: a fresh part of a large
@@ -110,7 +113,6 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 void read(const void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr || size == 0) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   ++thread->statistics.ranges;
   check_access(thread, {number(address), size, AccessType::kRead, pc.value});
@@ -119,7 +121,6 @@ void read(const void* address, size_t size, Pc pc) {
 void write(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr || size == 0) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   ++thread->statistics.ranges;
   check_access(thread, {number(address), size, AccessType::kWrite, pc.value});
@@ -127,7 +128,6 @@ void write(void* address, size_t size, Pc pc) {
 
 void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr) return;
-  KeepErrno const keep;
   Thread* const thread = current_thread;  // memory of a thread that is not known yet is nobody's
   HeapBlock block{number(address), size, 0, 0};
   if (thread == nullptr || thread->inside != 0) {
@@ -144,7 +144,6 @@ void allocated(void* address, size_t size, Pc pc) {
 
 void freeing(void* address, Pc pc) {
   if (address == nullptr) return;
-  KeepErrno const keep;
   HeapBlock block{};
   Thread* const thread = acting();
   if (thread == nullptr) {
@@ -160,14 +159,10 @@ void freeing(void* address, Pc pc) {
   heap_remove(number(address), &block);
 }
 
-void mapped(void* address, size_t size, Pc) {
-  KeepErrno const keep;
-  clear_shadow(number(address), size);
-}
+void mapped(void* address, size_t size, Pc) { clear_shadow(number(address), size); }
 
 void unmapping(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
-  KeepErrno const keep;
   if (thread == nullptr) {
     clear_shadow(number(address), size);
     return;
@@ -191,7 +186,6 @@ void unmapping(void* address, size_t size, Pc pc) {
 void acquire(const volatile void* object) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   sync_acquire(thread, object);
 }
@@ -199,7 +193,6 @@ void acquire(const volatile void* object) {
 void release(const volatile void* object) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   sync_release(thread, object, false);
 }
@@ -207,7 +200,6 @@ void release(const volatile void* object) {
 void release_store(const volatile void* object) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   sync_release(thread, object, true);
 }
@@ -215,7 +207,6 @@ void release_store(const volatile void* object) {
 void forget(const volatile void* object) {
   Thread* const thread = acting();
   if (thread == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   sync_forget(object);
 }
@@ -223,7 +214,6 @@ void forget(const volatile void* object) {
 void lock_acquired(const volatile void* lock, LockMode mode, Pc pc) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   watch::lock_acquired(thread, lock, mode == LockMode::kShared, pc.value);
 }
@@ -231,7 +221,6 @@ void lock_acquired(const volatile void* lock, LockMode mode, Pc pc) {
 void lock_releasing(const volatile void* lock, Pc) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   watch::lock_releasing(thread, lock);
 }
@@ -242,7 +231,6 @@ void barrier_initialised(const volatile void* barrier, uint32_t participants) {
   // Also while alone: the count is needed later.
   Thread* const thread = current_or_adopt();
   if (thread == nullptr || thread->inside != 0) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   sync_forget(barrier);
   LockedSync const sync(barrier);
@@ -252,7 +240,6 @@ void barrier_initialised(const volatile void* barrier, uint32_t participants) {
 BarrierTicket barrier_arrive(const volatile void* barrier) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return {~uint64_t{0}};
-  KeepErrno const keep;
   Inside const inside(thread);
   publish(thread);
   LockedSync const sync(barrier);
@@ -270,7 +257,6 @@ void barrier_leave(const volatile void* barrier, BarrierTicket ticket) {
   if (ticket.generation == ~uint64_t{0}) return;
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(thread);
   LockedSync const sync(barrier);
   if (sync && thread->clock.join(sync->generation[ticket.generation & 1])) thread->learnt();
@@ -288,7 +274,6 @@ ThreadStart* thread_creating(Pc pc) {
   initialise();
   Thread* const parent = current_or_adopt();
   if (parent == nullptr) return nullptr;
-  KeepErrno const keep;
   Inside const inside(parent);
   return static_cast<ThreadStart*>(thread_create(parent, pc.value));
 }
@@ -301,6 +286,7 @@ void thread_create_failed(ThreadStart* start) {
 
 void thread_started(ThreadStart* start) {
   if (start == nullptr) return;
+  KeepErrno const keep;
   ++start->inside;
   thread_start(start);
   --start->inside;
@@ -309,7 +295,6 @@ void thread_started(ThreadStart* start) {
 void thread_finishing() {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
-  KeepErrno const keep;
   ++thread->inside;
   thread_finish(thread);
 }
@@ -319,14 +304,12 @@ ThreadRef* thread_find(pthread_t handle) { return static_cast<ThreadRef*>(thread
 void thread_joined(ThreadRef* thread) {
   Thread* const joiner = current_or_adopt();
   if (thread == nullptr || joiner == nullptr) return;
-  KeepErrno const keep;
   Inside const inside(joiner);
   thread_join(joiner, thread);
 }
 
 void thread_detached(ThreadRef* thread) {
   if (thread == nullptr) return;
-  KeepErrno const keep;
   thread_detach(thread);
 }
 
