@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps build demo test check-all clean
+.PHONY: all deps build demo test check-all check-format check-tidy check-sanitized clean
 
 all: build
 
@@ -17,8 +17,26 @@ $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json | deps
 build: deps $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
 
+# Builds what users run, then checks a small bank with three mistakes; finding them is success.
+demo: build
+	@$(BUILD)/bin/deadheat check examples/bank.cc; code=$$?; [ $$code -eq 66 ] || { echo "demo: expected findings (exit code 66), got $$code"; exit 1; }
+
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# Beside `make test`: formatting, clang-tidy, and our own tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+check-all: test check-format check-tidy check-sanitized
+
+check-format: deps
+	@git ls-files '*.cc' '*.h' '*.c' | grep -v '^tests/programs/' | xargs clang-format-19 --dry-run --Werror && echo "format: clean"
+
+check-tidy: build
+	@git ls-files 'src/*.cc' | grep -v -e '_test\.cc$$' -e '/tests/' | xargs -P $(JOBS) -n 4 clang-tidy-19 -p $(BUILD) --quiet && echo "tidy: clean"
+
+check-sanitized: deps
+	@cmake --preset sanitized >/dev/null
+	@cmake --build build-sanitized -j $(JOBS)
+	@ctest --test-dir build-sanitized --output-on-failure -j $(JOBS) -LE end-to-end
 
 clean:
 	@rm -rf $(BUILD) build-*

@@ -1,6 +1,7 @@
 // A small bank with three mistakes that every reviewer has let pass at least once.
 //
 //   build/bin/deadheat check examples/bank.cc
+#include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <thread>
@@ -50,6 +51,7 @@ long audit() {
 int main() {
   std::vector<std::thread> tellers;
   for (unsigned i = 1; i <= 2; ++i) tellers.emplace_back(teller, i);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
   long const sum = audit();
   open_for_business = false;
   for (std::thread& t : tellers) t.join();
