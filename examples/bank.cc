@@ -32,7 +32,7 @@ void transfer(Account& from, Account& to, long amount) {
 }
 
 void teller(unsigned seed) {
-  for (int i = 0; i < 5000 && open_for_business; ++i) {  // mistake 2: a flag that the main thread writes
+  while (open_for_business) {  // mistake 2: a flag that the main thread writes
     seed = seed * 1664525u + 1013904223u;
     transfer(accounts[seed >> 30], accounts[(seed >> 28) & 3], 1 + static_cast<long>(seed & 7));
   }
@@ -51,7 +51,7 @@ long audit() {
 int main() {
   std::vector<std::thread> tellers;
   for (unsigned i = 1; i <= 2; ++i) tellers.emplace_back(teller, i);
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   long const sum = audit();
   open_for_business = false;
   for (std::thread& t : tellers) t.join();
