@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps build demo test check-all check-format check-tidy check-sanitized clean
+.PHONY: all deps build demo test check-all check-format check-tidy check-sanitized bench-trace clean
 
 all: build
 
@@ -37,6 +37,12 @@ check-sanitized: deps
 	@cmake --preset sanitized >/dev/null
 	@cmake --build build-sanitized -j $(JOBS)
 	@ctest --test-dir build-sanitized --output-on-failure -j $(JOBS) -LE end-to-end
+
+# Events a second and peak memory of every linear detector; EVENTS=100000000 for the long form.
+EVENTS ?= 10000000
+bench-trace: deps $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target bench_trace -j $(JOBS)
+	@$(BUILD)/bin/bench_trace table events=$(EVENTS)
 
 clean:
 	@rm -rf $(BUILD) build-*

@@ -2,17 +2,24 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "detect/fasttrack.h"
 #include "detect/hb.h"
+#include "detect/spans_filter.h"
+#include "detect/tree_filter.h"
 
 namespace deadheat::detect {
 namespace {
 
 template <class S>
-std::unique_ptr<Stage> make(StageContext context, DropRule) {
-  return std::make_unique<S>(std::move(context));
+std::unique_ptr<Stage> make(StageContext context, DropRule behind) {
+  if constexpr (std::is_constructible_v<S, StageContext, DropRule>) {
+    return std::make_unique<S>(std::move(context), behind);
+  } else {
+    return std::make_unique<S>(std::move(context));
+  }
 }
 
 // clang-format off: one detector a line.
@@ -21,6 +28,8 @@ std::unique_ptr<Stage> make(StageContext context, DropRule) {
 constexpr DetectorInfo kDetectors[] = {
     {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, make<FastTrack>},
     {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, make<HappensBefore>},
+    {"spans", "filter: drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, make<SpansFilter>},
+    {"tree", "filter: drops concurrentially equivalent accesses; may lose races, see docs/detectors.md", true, false, DropRule::kNothing, make<TreeFilter>},
 };
 // clang-format on
 
@@ -125,7 +134,6 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
 
 Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& race) {
   std::vector<EventIndex> witness;
-  std::vector<std::uint64_t> left = race.cut;
   Event event;
   for (std::uint64_t index = 0; index < race.second.index.value(); ++index) {
     Result<bool> more = source.next(event);
@@ -134,10 +142,7 @@ Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& 
       return Error{"event " + std::to_string(race.second.index.value()) +
                    ": expected in the trace, found its end"};
     const std::size_t thread = event.thread.index();
-    if (thread < left.size() && left[thread] > 0) {
-      --left[thread];
-      witness.push_back(EventIndex(index));
-    }
+    if (thread < race.cut.size() && index < race.cut[thread]) witness.push_back(EventIndex(index));
   }
   witness.push_back(race.first.index);
   witness.push_back(race.second.index);
