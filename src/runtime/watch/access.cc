@@ -192,6 +192,61 @@ void tell_races(Thread* thread, const AccessRequest& request, Races* races) {
   races->count = 0;
 }
 
+namespace {
+
+// Forgets `mask` of a granule that only this thread has touched; false if somebody else's record is there
+// too.
+bool forget_own(Thread* thread, DhCell* cell, uint8_t mask) {
+  for (;;) {
+    DhCell const old = load_cell(cell);
+    DhCell fresh = old;
+    if (is_fat(old)) return false;
+    for (uint64_t& half : fresh.half) {
+      if ((half & mask) == 0) continue;
+      if (Epoch::from_bits(half >> kDhEpochShift).slot() != thread->slot) return false;
+      half &= ~static_cast<uint64_t>(mask);
+    }
+    if (fresh.half[0] == old.half[0] && fresh.half[1] == old.half[1]) return true;
+    if (((fresh.half[0] | fresh.half[1]) & 0xff) == 0) fresh = DhCell{};
+    if (compare_and_swap_cell(cell, old, fresh)) return true;
+  }
+}
+
+void forget_in_fat(DhCell* cell, uint8_t mask) {
+  FatCell* const fat = lock_existing_fat(cell);
+  if (fat == nullptr) return;
+  {
+    ChangingRecords const changing(fat);
+    unsigned kept = 0;
+    for (unsigned i = 0; i < fat->count; ++i) {
+      Record r = fat->records[i];
+      r.mask &= static_cast<uint8_t>(~mask);
+      if (r.mask != 0) fat->records[kept++] = r;
+    }
+    fat->count = static_cast<uint16_t>(kept);
+  }
+  fat->lock.unlock();
+}
+
+}  // namespace
+
+void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
+  uintptr_t const end = address + size;
+  for (uintptr_t at = address; at < end;) {
+    uintptr_t const granule = at & ~uintptr_t{7};
+    uintptr_t const next = granule + 8 < end ? granule + 8 : end;
+    uint8_t const mask = mask_for(at, next - at);
+    if (Chunk* const chunk = existing_chunk(granule)) {
+      DhCell* const cell = &chunk->cells[cell_index(granule)];
+      if (!forget_own(thread, cell, mask)) {
+        check_access(thread, {at, next - at, AccessType::kFree, pc});
+        if (!forget_own(thread, cell, mask)) forget_in_fat(cell, mask);
+      }
+    }
+    at = next;
+  }
+}
+
 void check_access(Thread* thread, const AccessRequest& request) {
   if (ignored(thread, request.type)) return;
   Step s;

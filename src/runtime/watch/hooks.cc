@@ -82,7 +82,10 @@ void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t cou
 
 void __dh_end_of_life(void* address, size_t size) {
   if (nobody_to_race_with() || size == 0) return;
-  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, 0, false);
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || thread->inside != 0) return;
+  Inside const inside(thread);
+  end_life(thread, reinterpret_cast<uintptr_t>(address), size, DH_PC);
 }
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {
