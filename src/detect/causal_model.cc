@@ -1,0 +1,345 @@
+#include "detect/causal_model.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+namespace deadheat::detect {
+
+void ListTable::freeze(std::uint32_t keys) {
+  starts_.assign(std::size_t{keys} + 1, 0);
+  for (const Entry& entry : pending_) ++starts_[entry.key + 1];
+  for (std::size_t key = 0; key < keys; ++key) starts_[key + 1] += starts_[key];
+  items_.resize(pending_.size());
+  std::vector<std::uint32_t> fill(starts_.begin(), starts_.end() - 1);
+  for (const Entry& entry : pending_) items_[fill[entry.key]++] = entry.item;
+  pending_ = {};
+}
+
+// One pass over the trace.
+class CausalModel::Builder {
+ public:
+  Builder(CausalModel& model, const Names& names, bool barriers)
+      : model_(model),
+        pending_(names.threads.size()),
+        fork_(names.threads.size(), kNoNode),
+        version_(names.locations.size(), kNone),
+        last_write_(names.locations.size(), kNoNode),
+        sends_(names.messages.size()) {
+    if (barriers) acts_ = std::make_unique<BarrierActs>(model.events_, names);
+    for (const Event& event : model.events_) has_branch_ |= event.kind == EventKind::kBranch;
+    model_.places_start_ = {0};
+  }
+
+  void run() {
+    std::vector<Act> acts;
+    std::vector<Node> after;
+    for (std::uint64_t i = 0; i < model_.events_.size(); ++i) {
+      if (acts_) {
+        acts_->before(i, model_.nodes(), acts, after);
+        for (const Act& act : acts) add_act(act);
+      }
+      Node node = add_event(i);
+      for (Node earlier : after) model_.hard_.add(node, earlier);
+      if (acts_) acts_->done(i, node);
+    }
+    std::uint32_t nodes = model_.nodes();
+    model_.hard_.freeze(nodes);
+    model_.reads_at_.freeze(nodes);
+    model_.committed_by_.freeze(nodes);
+    model_.committers_.freeze(static_cast<std::uint32_t>(model_.reads_.size()));
+    model_.sections_of_.freeze(model_.lock_count_ * model_.thread_count_);
+  }
+
+ private:
+  Node new_node(std::uint32_t event) {
+    Node node = model_.nodes();
+    model_.event_.push_back(event);
+    model_.writes_.emplace_back();
+    model_.section_at_.push_back(kNone);
+    return node;
+  }
+
+  void place(Node node, std::uint32_t thread) {
+    auto& chain = model_.chains_[thread];
+    model_.places_.push_back({thread, static_cast<std::uint32_t>(chain.size())});
+    chain.push_back(node);
+    model_.open_set_[thread].push_back(model_.open_set_[thread].back());
+  }
+
+  void set_open_sections(std::uint32_t thread, std::vector<std::uint32_t> sections) {
+    model_.open_set_[thread].back() = static_cast<std::uint32_t>(model_.open_sets_.size());
+    model_.open_sets_.push_back(std::move(sections));
+  }
+
+  void depend(Node node, std::uint32_t read) {
+    model_.committed_by_.add(node, read);
+    model_.committers_.add(read, node);
+  }
+
+  void commit(Node node, std::uint32_t thread) {
+    for (std::uint32_t read : pending_[thread]) depend(node, read);
+    pending_[thread].clear();
+  }
+
+  void add_act(const Act& act) {
+    Node node = new_node(kNone);
+    for (std::uint32_t thread : act.threads) {
+      place(node, thread);
+      commit(node, thread);
+    }
+    model_.places_start_.push_back(static_cast<std::uint32_t>(model_.places_.size()));
+    for (Node earlier : act.after) model_.hard_.add(node, earlier);
+    for (std::uint32_t thread : act.ends) see_end(node, thread);
+    for (std::uint32_t location : act.locations) {
+      Node last = last_write_[location];
+      if (last != kNoNode) {
+        const WriteRecord& write = model_.writes_[last];
+        depend(node, add_read({.node = node,
+                               .location = version_[location],
+                               .saw = last,
+                               .has_value = write.has_value,
+                               .value = write.value}));
+      }
+      version_[location] = kNone;
+      last_write_[location] = kNoNode;
+    }
+  }
+
+  std::uint32_t add_read(const ReadRecord& record) {
+    auto read = static_cast<std::uint32_t>(model_.reads_.size());
+    model_.reads_.push_back(record);
+    model_.reads_at_.add(record.node, read);
+    return read;
+  }
+
+  std::uint32_t version_of(std::uint32_t location) {
+    if (version_[location] == kNone) {
+      version_[location] = static_cast<std::uint32_t>(model_.versions_.size());
+      model_.versions_.push_back(
+          {.location = location, .starts_at_zero = acts_ == nullptr || !acts_->acted_on(location)});
+    }
+    return version_[location];
+  }
+
+  Node add_event(std::uint64_t index) {
+    const Event& event = model_.events_[index];
+    auto thread = static_cast<std::uint32_t>(event.thread.index());
+    Node node = new_node(static_cast<std::uint32_t>(index));
+    model_.node_of_[index] = node;
+    if (model_.chains_[thread].empty() && fork_[thread] != kNoNode) model_.hard_.add(node, fork_[thread]);
+    place(node, thread);
+    model_.places_start_.push_back(static_cast<std::uint32_t>(model_.places_.size()));
+    // Missing code depends on its arguments and on whatever it has seen.
+    bool depends = !has_branch_ || event.kind == EventKind::kBranch ||
+                   (acts_ && (event.kind == EventKind::kEnter || acts_->is_open(event.thread)));
+    if (depends) commit(node, thread);
+    auto object = static_cast<std::uint32_t>(event.object.value());
+    switch (event.kind) {
+      case EventKind::kRead:
+      case EventKind::kWrite:
+        access(event, node, thread, object);
+        break;
+      case EventKind::kAcquire:
+        acquire(node, thread, object);
+        break;
+      case EventKind::kRelease:
+        release(node, thread, object);
+        break;
+      case EventKind::kFork:
+        if (fork_[object] == kNoNode) fork_[object] = node;
+        break;
+      case EventKind::kJoin:
+        join(node, object);
+        break;
+      case EventKind::kSend:
+        sends_[object].push_back(node);
+        break;
+      case EventKind::kReceive:
+        receive(node, object);
+        break;
+      default:
+        break;
+    }
+    return node;
+  }
+
+  void access(const Event& event, Node node, std::uint32_t thread, std::uint32_t location) {
+    std::uint32_t version = version_of(location);
+    model_.versions_[version].accesses.push_back(node);
+    if (event.kind == EventKind::kRead) {
+      std::uint32_t read = add_read({.node = node,
+                                     .location = version,
+                                     .saw = last_write_[location],
+                                     .has_value = event.has_value,
+                                     .value = event.value});
+      pending_[thread].push_back(read);
+      model_.thread_reads_[thread].push_back(read);
+      return;
+    }
+    auto end = static_cast<std::uint32_t>(model_.thread_reads_[thread].size());
+    model_.writes_[node] = {.location = version,
+                            .has_value = event.has_value,
+                            .value = event.value,
+                            .unsettled_begin = end - static_cast<std::uint32_t>(pending_[thread].size()),
+                            .unsettled_end = end};
+    model_.versions_[version].writes.push_back(node);
+    last_write_[location] = node;
+  }
+
+  void acquire(Node node, std::uint32_t thread, std::uint32_t lock) {
+    Held& held = held_[std::uint64_t{thread} << 32 | lock];
+    if (held.depth++ > 0) return;
+    held.section = static_cast<std::uint32_t>(model_.sections_.size());
+    model_.sections_.push_back({.lock = lock, .thread = thread, .acquire = node});
+    model_.section_at_[node] = held.section;
+    model_.sections_of_.add(lock * model_.thread_count_ + thread, held.section);
+    std::vector<std::uint32_t> open = model_.open_sets_[model_.open_set_[thread].back()];
+    open.push_back(held.section);
+    set_open_sections(thread, std::move(open));
+  }
+
+  void release(Node node, std::uint32_t thread, std::uint32_t lock) {
+    Held& held = held_[std::uint64_t{thread} << 32 | lock];
+    if (held.depth == 0 || --held.depth > 0) return;
+    model_.sections_[held.section].release = node;
+    model_.section_at_[node] = held.section;
+    std::vector<std::uint32_t> open = model_.open_sets_[model_.open_set_[thread].back()];
+    std::erase(open, held.section);
+    set_open_sections(thread, std::move(open));
+  }
+
+  void join(Node node, std::uint32_t child) {
+    const auto& chain = model_.chains_[child];
+    if (chain.empty()) return;
+    model_.hard_.add(node, chain.back());
+    see_end(node, child);
+  }
+
+  // Without branches a thread's end depends on its last read too.
+  void see_end(Node node, std::uint32_t thread) {
+    if (has_branch_) return;
+    for (std::uint32_t read : pending_[thread]) depend(node, read);
+  }
+
+  void receive(Node node, std::uint32_t message) {
+    // The last send of each thread says it all; older ones are dropped on the way.
+    auto& sends = sends_[message];
+    std::vector<Node> kept;
+    for (auto send = sends.rbegin(); send != sends.rend(); ++send) {
+      bool newer = std::any_of(kept.begin(), kept.end(),
+                               [&](Node other) { return model_.thread(other) == model_.thread(*send); });
+      if (!newer) kept.push_back(*send);
+    }
+    sends.assign(kept.rbegin(), kept.rend());
+    for (Node send : sends) model_.hard_.add(node, send);
+  }
+
+  struct Held {
+    std::uint32_t depth = 0;
+    std::uint32_t section = kNone;
+  };
+
+  CausalModel& model_;
+  std::unique_ptr<BarrierActs> acts_;
+  bool has_branch_ = false;
+  std::vector<std::vector<std::uint32_t>> pending_;  // reads that nothing depends on yet, per thread
+  std::vector<Node> fork_;                           // of each thread
+  std::vector<std::uint32_t> version_;               // the current one of each location
+  std::vector<Node> last_write_;                     // in that version
+  std::vector<std::vector<Node>> sends_;
+  std::unordered_map<std::uint64_t, Held> held_;
+};
+
+CausalModel::CausalModel(std::span<const Event> events, const Names& names, bool barriers)
+    : events_(events),
+      thread_count_(names.threads.size()),
+      lock_count_(names.locks.size()),
+      node_of_(events.size(), kNoNode),
+      chains_(names.threads.size()),
+      thread_reads_(names.threads.size()),
+      open_sets_(1),
+      open_set_(names.threads.size(), std::vector<std::uint32_t>{0}) {
+  Builder(*this, names, barriers).run();
+  compute_clocks();
+  for (const ReadRecord& read : reads_) {
+    if (!read.has_value) continue;
+    compute_observed_clocks();
+    break;
+  }
+}
+
+void CausalModel::join_clock(const std::vector<std::uint32_t>& clocks, std::span<std::uint32_t> into,
+                             Node node) const {
+  std::span<const std::uint32_t> other =
+      std::span(clocks).subspan(std::size_t{node} * thread_count_, thread_count_);
+  for (std::uint32_t t = 0; t < thread_count_; ++t) into[t] = std::max(into[t], other[t]);
+  for (Place place : places(node)) into[place.thread] = std::max(into[place.thread], place.position + 1);
+}
+
+void CausalModel::compute_clocks() {
+  clocks_.assign(std::size_t{nodes()} * thread_count_, 0);
+  // Writes of one value to one version, at most a few: with more, nothing can be said about what a read
+  // needs.
+  constexpr std::size_t kFew = 4;
+  std::vector<std::unordered_map<std::uint64_t, std::vector<Node>>> givers(versions_.size());
+  for (std::size_t v = 0; v < versions_.size(); ++v) {
+    for (Node write : versions_[v].writes) {
+      if (!writes_[write].has_value) continue;
+      auto& list = givers[v][writes_[write].value];
+      if (list.size() <= kFew) list.push_back(write);
+    }
+  }
+  std::vector<std::uint32_t> needed(thread_count_), option(thread_count_);
+  auto add_needed = [&](const ReadRecord& read, std::span<std::uint32_t> into) {
+    if (start_can_give(read)) return;
+    std::fill(needed.begin(), needed.end(), UINT32_MAX);
+    auto consider = [&](Node write) {
+      if (write > read.node) {
+        // A write that the trace shows later: its own needs are not known yet.
+        std::fill(needed.begin(), needed.end(), 0);
+        return;
+      }
+      std::fill(option.begin(), option.end(), 0);
+      join_clock(clocks_, option, write);
+      for (std::uint32_t t = 0; t < thread_count_; ++t) needed[t] = std::min(needed[t], option[t]);
+    };
+    consider(read.saw);
+    if (read.has_value) {
+      auto list = givers[read.location].find(read.value);
+      if (list != givers[read.location].end()) {
+        if (list->second.size() > kFew) return;
+        for (Node write : list->second) {
+          if (write != read.saw) consider(write);
+        }
+      }
+    }
+    for (std::uint32_t t = 0; t < thread_count_; ++t) into[t] = std::max(into[t], needed[t]);
+  };
+  for (Node node = 0; node < nodes(); ++node) {
+    std::span<std::uint32_t> mine =
+        std::span(clocks_).subspan(std::size_t{node} * thread_count_, thread_count_);
+    for (Place place : places(node)) {
+      if (place.position > 0) join_clock(clocks_, mine, chains_[place.thread][place.position - 1]);
+    }
+    for (Node earlier : hard_predecessors(node)) join_clock(clocks_, mine, earlier);
+    for (std::uint32_t read : committed_by(node)) add_needed(reads_[read], mine);
+  }
+}
+
+void CausalModel::compute_observed_clocks() {
+  observed_clocks_.assign(std::size_t{nodes()} * thread_count_, 0);
+  for (Node node = 0; node < nodes(); ++node) {
+    std::span<std::uint32_t> mine =
+        std::span(observed_clocks_).subspan(std::size_t{node} * thread_count_, thread_count_);
+    for (Place place : places(node)) {
+      if (place.position > 0) join_clock(observed_clocks_, mine, chains_[place.thread][place.position - 1]);
+    }
+    for (Node earlier : hard_predecessors(node)) join_clock(observed_clocks_, mine, earlier);
+    for (std::uint32_t read : committed_by(node)) {
+      if (reads_[read].saw != kNoNode) join_clock(observed_clocks_, mine, reads_[read].saw);
+    }
+  }
+}
+
+}  // namespace deadheat::detect

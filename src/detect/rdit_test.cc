@@ -1,0 +1,255 @@
+#include "detect/rdit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "detect/pipeline.h"
+#include "testing/explorer.h"
+#include "testing/prediction_oracle.h"
+#include "testing/trace_builder.h"
+
+namespace deadheat::detect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::set<std::string> places(const Trace& trace, bool barriers) {
+  Result<Prediction> all =
+      predict(trace.events, trace.names, Options{}, {.barriers = barriers, .all_pairs = true});
+  std::set<std::pair<std::uint64_t, std::uint64_t>> pairs;
+  std::set<std::string> result;
+  for (const PredictedRace& race : all->races) {
+    pairs.insert({race.first, race.second});
+    result.insert(std::string(trace.names.site(trace.events[race.first].site)) + "-" +
+                  std::string(trace.names.site(trace.events[race.second].site)));
+  }
+  EXPECT_EQ(pairs, testing::explore(trace, {.barriers = barriers}).races) << testing::to_text(trace);
+  return result;
+}
+std::set<std::string> rdit(const char* text) { return places(testing::build_trace(text), true); }
+std::set<std::string> mcm(const char* text) { return places(testing::build_trace(text), false); }
+
+TEST(Rdit, EqualsTheExplorerOnRandomTraces) {
+  for (const testing::NamedShape& shape : testing::oracle_shapes()) {
+    if (!shape.barriers) continue;
+    testing::OracleComparison comparison = testing::compare_with_oracle(shape.shape, true, 1, 300);
+    EXPECT_EQ(comparison.different, 0u) << shape.name << ": " << comparison.first_difference;
+    EXPECT_EQ(comparison.undecided, 0u) << shape.name;
+    EXPECT_EQ(comparison.rejected, 0u) << shape.name;
+    EXPECT_GT(comparison.races, 100u) << shape.name;
+  }
+}
+
+TEST(Rdit, WithoutBarrierPairsIsMcm) {
+  testing::SmallTraceShape shape{.values = 0.7, .sections = true};
+  testing::OracleComparison comparison = testing::compare_with_oracle(shape, true, 5000, 100);
+  EXPECT_EQ(comparison.different, 0u) << comparison.first_difference;
+}
+
+// The thesis's figure 4.1: the caller of the second method waits there for what the first one sets.
+TEST(Rdit, MissingMethodsThatReachACommonLocationOrder) {
+  const char* text = "T1|w(x)|1 T1|enter(m;y)|2 T1|leave(m)|3 T2|enter(n;y)|4 T2|leave(n)|5 T2|r(x)|6";
+  EXPECT_THAT(rdit(text), IsEmpty());
+  EXPECT_THAT(mcm(text), ElementsAre("1-6"));
+}
+
+// Caveat 0: but not every missing method is a barrier.
+TEST(Rdit, MissingMethodsWithNothingInCommonDoNotOrder) {
+  EXPECT_THAT(rdit("T1|w(x)|1 T1|enter(m;y)|2 T1|leave(m)|3 T2|enter(n;z)|4 T2|leave(n)|5 T2|r(x)|6"),
+              ElementsAre("1-6"));
+}
+
+// Caveat 1, figure 4.3: the later begin comes before the earlier end.
+TEST(Rdit, Caveat1OverlappingBarrierPairsOrderInBothDirections) {
+  EXPECT_THAT(rdit("T1|enter(a;y)|1 T3|w(x)|2 T3|enter(d;y)|3 T1|leave(a)|4 T1|r(x)|5 T3|leave(d)|6"),
+              IsEmpty());
+  EXPECT_THAT(rdit("T1|w(x)|1 T1|enter(a;y)|2 T3|enter(d;y)|3 T1|leave(a)|4 T3|leave(d)|5 T3|r(x)|6"),
+              IsEmpty());
+  EXPECT_THAT(rdit("T1|enter(a;y)|1 T3|w(x)|2 T3|enter(d;z)|3 T1|leave(a)|4 T1|r(x)|5 T3|leave(d)|6"),
+              ElementsAre("2-5"));
+}
+
+// Caveat 2, figure 4.4: accesses inside both calls, seen through call-backs.
+TEST(Rdit, Caveat2EventsBetweenEnterAndLeaveAreOrdered) {
+  EXPECT_THAT(rdit("T1|enter(a;y)|1 T3|enter(d;y)|2 T1|r(x)|3 T3|w(x)|4 T1|leave(a)|5 T3|leave(d)|6"),
+              IsEmpty());
+  EXPECT_THAT(rdit("T1|enter(a;y)|1 T3|enter(d;z)|2 T1|r(x)|3 T3|w(x)|4 T1|leave(a)|5 T3|leave(d)|6"),
+              ElementsAre("3-4"));
+}
+
+// Caveat 3: T3 waits in traced code for what missing code of T1 sets.
+TEST(Rdit, Caveat3OrdinaryEventsOnAReachableLocationAreOrdered) {
+  EXPECT_THAT(rdit("T1|enter(a;y)|1 T1|r(x)|2 T3|r(y)=1|3 T3|w(x)|4 T1|leave(a)|5"), IsEmpty());
+  EXPECT_THAT(rdit("T1|enter(a;y)|1 T1|r(x)|2 T3|r(z)=1|3 T3|w(x)|4 T1|leave(a)|5"), ElementsAre("2-4"));
+}
+
+// Caveat 4, figure 4.5: c and e have nothing in common, but f has something in common with both.
+TEST(Rdit, Caveat4OrderIsTransitiveOverBarrierPairs) {
+  EXPECT_THAT(rdit(R"(
+      T2|w(x)|1
+      T2|enter(c;y)|2
+      T2|leave(c)|3
+      T4|enter(f;y,z)|4
+      T4|leave(f)|5
+      T3|enter(e;z)|6
+      T3|leave(e)|7
+      T3|r(x)|8
+  )"),
+              IsEmpty());
+  EXPECT_THAT(rdit(R"(
+      T2|w(x)|1
+      T2|enter(c;y)|2
+      T2|leave(c)|3
+      T4|enter(f;z)|4
+      T4|leave(f)|5
+      T3|enter(e;z)|6
+      T3|leave(e)|7
+      T3|r(x)|8
+  )"),
+              ElementsAre("1-8"));
+}
+
+// Caveat 5: a global that missing code accesses by itself must be named at the call; accesses that are traced
+// need not be.
+TEST(Rdit, Caveat5GlobalVariablesCountWhenTheyAreNamed) {
+  EXPECT_THAT(rdit("T1|w(x)|1 T1|enter(m;a)|2 T1|leave(m)|3 T2|enter(n;b)|4 T2|leave(n)|5 T2|r(x)|6"),
+              ElementsAre("1-6"));
+  EXPECT_THAT(rdit("T1|w(x)|1 T1|enter(m;a,g)|2 T1|leave(m)|3 T2|enter(n;b,g)|4 T2|leave(n)|5 T2|r(x)|6"),
+              IsEmpty());
+  EXPECT_THAT(rdit(R"(
+      T1|w(x)|1
+      T1|enter(m;a)|2
+      T1|w(g)=1|3
+      T1|leave(m)|4
+      T2|enter(n;b)|5
+      T2|r(g)=1|6
+      T2|leave(n)|7
+      T2|r(x)|8
+  )"),
+              ElementsAre("3-6"));
+}
+
+TEST(Rdit, MissingCodeMayLockAndWaitForThreads) {
+  // A lock function that was not traced, and a traced lock.
+  EXPECT_THAT(rdit(R"(
+      T1|enter(lock;l)|1
+      T1|leave(lock)|2
+      T1|w(x)|3
+      T1|enter(unlock;l)|4
+      T1|leave(unlock)|5
+      T2|acq(l)|6
+      T2|w(x)|7
+      T2|rel(l)|8
+  )"),
+              IsEmpty());
+  // Missing code that starts a thread, and one that waits for its end.
+  EXPECT_THAT(rdit("T0|w(x)|1 T0|enter(create;T1)|2 T1|w(x)|3 T0|leave(create)|4"), IsEmpty());
+  EXPECT_THAT(rdit("T1|w(x)|1 T0|enter(wait;T1)|2 T0|leave(wait)|3 T0|w(x)|4"), IsEmpty());
+}
+
+// Where the thesis's constraints are not enough. T1's missing code sets x to 5 between two reads, both during
+// its call; they are not constrained against each other there, and taken the other way round they would let
+// lines 5 and 10 race.
+TEST(Rdit, ReadsOnEitherSideOfAnActKeepTheirOrder) {
+  EXPECT_THAT(rdit(R"(
+      T1|enter(f;x)|1
+      T2|w(x)=1|2
+      T4|acq(l)|3
+      T4|r(x)=1|4
+      T4|w(z)|5
+      T4|rel(l)|6
+      T3|acq(l)|7
+      T3|r(x)=5|8
+      T3|rel(l)|9
+      T3|w(z)|10
+      T1|leave(f)|11
+  )"),
+              IsEmpty());
+}
+
+// Nor there: T1's missing code may have waited for x to be 3, so the 3 must be the last before it.
+TEST(Rdit, MissingCodeFindsWhatItFound) {
+  const char* text = R"(
+      T2|acq(l)|1
+      T2|w(x)=5|2
+      T2|w(z)|3
+      T2|rel(l)|4
+      T3|acq(l)|5
+      T3|w(x)=3|6
+      T3|rel(l)|7
+      T1|enter(f;x)|8
+      T1|leave(f)|9
+      T1|w(z)|10
+  )";
+  EXPECT_THAT(rdit(text), IsEmpty());
+  EXPECT_THAT(mcm(text), ElementsAre("3-10"));
+}
+
+TEST(Rdit, MissingCodeDependsOnItsArguments) {
+  // Although the trace has branches, T2 calls with what it read, so it must have read it.
+  EXPECT_THAT(rdit("T1|w(y)|1 T1|w(x)=1|2 T2|r(x)=1|3 T2|enter(f;a)|4 T2|leave(f)|5 T2|w(y)|6 T1|branch|7"),
+              ElementsAre("2-3"));
+}
+
+TEST(Rdit, RecursionIsNesting) {
+  std::string text = "T1|w(x)|1 ";
+  for (int i = 0; i < 3; ++i) text += "T1|enter(f;y)|2 ";
+  for (int i = 0; i < 3; ++i) text += "T1|leave(f)|3 ";
+  text += "T2|enter(f;y)|4 T2|leave(f)|5 T2|w(x)|6";
+  EXPECT_THAT(rdit(text.c_str()), IsEmpty());
+}
+
+// The thesis's figures 4.6 and 4.7. Line numbers are the program's; the two calls at line 11 are isAlive().
+constexpr const char* kAccount = R"(
+    T0|w(y)=0|1
+    T0|w(x1)=0|2
+    T0|w(x2)=0|2
+    T0|fork(T1)|3
+    T0|fork(T2)|3
+    T1|begin|4
+    T1|r(x1)=0|4
+    T1|w(x1)=100|4
+    T1|r(y)=0|5
+    T1|w(y)=100|5
+    T1|end|6
+    T2|begin|7
+    T2|r(x2)=0|7
+    T2|w(x2)=200|7
+    T2|r(y)=100|8
+    T2|w(y)=300|8
+    T2|end|9
+    T0|enter(isAlive;T1)|11
+    T0|leave(isAlive)|11
+    T0|enter(isAlive;T2)|11
+    T0|leave(isAlive)|11
+    T0|r(x1)=100|16
+    T0|r(x2)=200|17
+    T0|r(y)=300|19
+)";
+
+TEST(Rdit, TheAccountExampleHasExactlyItsOneRace) { EXPECT_THAT(rdit(kAccount), ElementsAre("5-8")); }
+
+TEST(Rdit, TheAccountExampleGivesTheOtherDetectorsTheirFalseAlarms) {
+  Trace trace = testing::build_trace(kAccount);
+  for (const char* detector : {"hb", "cp", "mcm"}) {
+    if (find_detector(detector) == nullptr) continue;
+    RaceList list;
+    std::vector<Pipeline> pipelines;
+    pipelines.push_back(std::move(*make_pipeline(detector, StageContext{&trace.names, &list, {}, {}})));
+    std::unique_ptr<TraceSource> source = source_of(trace);
+    ASSERT_TRUE(run_pipelines(*source, pipelines).ok());
+    std::set<std::string> found;
+    for (const Race& race : list.races) {
+      found.insert(std::string(trace.names.site(race.first.event.site)) + "-" +
+                   std::string(trace.names.site(race.second.event.site)));
+    }
+    EXPECT_THAT(found, ElementsAre("4-16", "5-19", "5-8", "7-17", "8-19")) << detector;
+  }
+}
+
+}  // namespace
+}  // namespace deadheat::detect

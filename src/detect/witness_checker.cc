@@ -1,0 +1,333 @@
+#include "detect/witness_checker.h"
+
+#include <algorithm>
+#include <string>
+
+namespace deadheat::detect {
+namespace {
+
+std::string number(std::uint64_t event) { return "event " + std::to_string(event); }
+
+}  // namespace
+
+WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names, bool barriers)
+    : events_(events), names_(names), barriers_(barriers) {
+  threads_.resize(names.threads.size());
+  fork_.assign(names.threads.size(), kNever);
+  sends_.resize(names.messages.size());
+  saw_.assign(events.size(), kNever);
+  if (barriers) prepare_calls(names);
+  std::vector<std::uint64_t> last_write(names.locations.size(), kNever);
+  // Per location: calls that are open, and the moment when the last one ended.
+  std::vector<std::uint32_t> open(names.locations.size(), 0);
+  std::vector<std::uint64_t> ended(names.locations.size(), 0);
+  std::vector<std::vector<std::uint32_t>> stacks(names.threads.size());
+  for (std::uint64_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    threads_[event.thread.index()].push_back(i);
+    switch (event.kind) {
+      case EventKind::kBranch:
+        has_branch_ = true;
+        break;
+      case EventKind::kFork:
+        if (fork_[event.object.index()] == kNever) fork_[event.object.index()] = i;
+        break;
+      case EventKind::kSend:
+        sends_[event.object.index()].push_back(i);
+        break;
+      case EventKind::kWrite:
+        last_write[event.object.index()] = i;
+        break;
+      case EventKind::kRead: {
+        std::size_t location = event.object.index();
+        std::uint64_t write = last_write[location];
+        bool acted =
+            open[location] > 0 || (ended[location] > 0 && (write == kNever || ended[location] > write));
+        saw_[i] = acted ? kAct : write;
+        break;
+      }
+      case EventKind::kEnter:
+        if (!barriers) break;
+        stacks[event.thread.index()].push_back(static_cast<std::uint32_t>(event.value));
+        for (ObjectId member : names.reachable.at(stacks[event.thread.index()].back()))
+          ++open[member.index()];
+        break;
+      case EventKind::kLeave:
+        if (!barriers || stacks[event.thread.index()].empty()) break;
+        for (ObjectId member : names.reachable.at(stacks[event.thread.index()].back())) {
+          --open[member.index()];
+          ended[member.index()] = i;
+        }
+        stacks[event.thread.index()].pop_back();
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void WitnessChecker::prepare_calls(const Names& names) {
+  calls_of_thread_.resize(names.threads.size());
+  calls_on_.resize(names.locations.size());
+  touches_.resize(names.locations.size());
+  objects_of_.resize(events_.size());
+  thread_named_.assign(names.locations.size(), kNobody);
+  for (std::uint32_t thread = 0; thread < names.threads.size(); ++thread) {
+    if (auto location = names.locations.find(names.threads.name(thread))) thread_named_[*location] = thread;
+  }
+  std::vector<std::vector<std::uint32_t>> stacks(names.threads.size());
+  std::vector<std::uint64_t> last(names.threads.size(), 0);
+  for (std::uint64_t i = 0; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    auto thread = static_cast<std::uint32_t>(event.thread.index());
+    last[thread] = i;
+    if (event.kind == EventKind::kEnter) {
+      auto call = static_cast<std::uint32_t>(calls_.size());
+      auto set = static_cast<std::uint32_t>(event.value);
+      calls_.push_back({.thread = thread, .set = set, .enter = i});
+      calls_of_thread_[thread].push_back(call);
+      stacks[thread].push_back(call);
+      for (ObjectId member : names.reachable.at(set)) calls_on_[member.index()].push_back(call);
+    } else if (event.kind == EventKind::kLeave && !stacks[thread].empty()) {
+      calls_[stacks[thread].back()].leave = i;
+      stacks[thread].pop_back();
+    }
+  }
+  std::vector<char> seen(names.threads.size(), 0);
+  for (std::uint64_t i = 0; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    if (event.kind == EventKind::kEnter || event.kind == EventKind::kLeave) {
+      seen[event.thread.index()] = 1;
+      continue;
+    }
+    auto touch = [&](std::string_view name) {
+      auto location = names.locations.find(name);
+      if (!location || calls_on_[*location].empty()) return;
+      auto& objects = objects_of_[i];
+      if (std::find(objects.begin(), objects.end(), *location) != objects.end()) return;
+      objects.push_back(*location);
+      touches_[*location].push_back(i);
+    };
+    if (is_access(event.kind)) {
+      auto location = static_cast<std::uint32_t>(event.object.value());
+      if (!calls_on_[location].empty()) {
+        objects_of_[i].push_back(location);
+        touches_[location].push_back(i);
+      }
+    } else if (std::string_view name = names.object(event); !name.empty()) {
+      touch(name);
+    }
+    if (!seen[event.thread.index()] || last[event.thread.index()] == i) touch(names.thread(event.thread));
+    seen[event.thread.index()] = 1;
+  }
+}
+
+void WitnessChecker::reset() {
+  executed_.assign(events_.size(), 0);
+  done_.assign(threads_.size(), 0);
+  astray_.assign(threads_.size(), 0);
+  holders_.assign(names_.locks.size(), {});
+  contents_.assign(names_.locations.size(), {});
+  acted_until_.assign(touches_.size(), 0);
+  first_undone_.assign(touches_.size(), 0);
+  for (Call& call : calls_) call.acted_until = 0;
+}
+
+Status WitnessChecker::check(std::span<const std::uint64_t> witness) {
+  reset();
+  if (witness.size() < 2) return Error{"witness: expected at least the two accesses, found less"};
+  for (std::size_t step = 0; step < witness.size(); ++step) {
+    if (witness[step] >= events_.size()) {
+      return Error{"witness: step " + std::to_string(step) + ": expected an event of the trace, found " +
+                   number(witness[step])};
+    }
+  }
+  std::uint64_t first = witness[witness.size() - 2], second = witness[witness.size() - 1];
+  const Event& one = events_[first];
+  const Event& two = events_[second];
+  if (!is_access(one.kind) || !is_access(two.kind) || one.object != two.object || one.thread == two.thread ||
+      (one.kind == EventKind::kRead && two.kind == EventKind::kRead)) {
+    return Error{"witness: expected two conflicting accesses of two threads at its end, found " +
+                 number(first) + " and " + number(second)};
+  }
+  for (std::size_t step = 0; step + 2 < witness.size(); ++step) {
+    std::uint64_t event = witness[step];
+    std::optional<std::string> wrong = is_next(event);
+    if (!wrong) wrong = execute(event);
+    if (wrong) return Error{"witness: step " + std::to_string(step) + ": " + number(event) + ": " + *wrong};
+  }
+  for (std::uint64_t access : {first, second}) {
+    if (std::optional<std::string> wrong = is_next(access)) {
+      return Error{"witness: " + number(access) + " does not race: " + *wrong};
+    }
+  }
+  return Nothing{};
+}
+
+// Can control have come to `event`?
+std::optional<std::string> WitnessChecker::is_next(std::uint64_t event) {
+  std::size_t thread = events_[event].thread.index();
+  const auto& mine = threads_[thread];
+  if (done_[thread] >= mine.size() || mine[done_[thread]] != event) {
+    return "expected " +
+           (done_[thread] < mine.size() ? number(mine[done_[thread]]) : std::string("nothing")) +
+           " as the next of its thread";
+  }
+  if (done_[thread] == 0 && fork_[thread] != kNever && !executed_[fork_[thread]]) {
+    return "expected its thread's fork before it";
+  }
+  if (!has_branch_ && astray_[thread]) return "expected an earlier read of its thread to see what it saw";
+  if (barriers_) return let_missing_code_act(event);
+  return std::nullopt;
+}
+
+std::optional<std::string> WitnessChecker::execute(std::uint64_t index) {
+  const Event& event = events_[index];
+  std::size_t thread = event.thread.index();
+  std::size_t object = event.object.index();
+  switch (event.kind) {
+    case EventKind::kRead:
+      if (!sees_the_same(index)) astray_[thread] = 1;
+      break;
+    case EventKind::kWrite:
+      contents_[object] = {index, !astray_[thread]};
+      break;
+    case EventKind::kAcquire:
+      if (holders_[object].depth > 0 && holders_[object].thread != thread) {
+        return "expected its lock to be free, found it held by thread " +
+               std::to_string(holders_[object].thread);
+      }
+      holders_[object].thread = static_cast<std::uint32_t>(thread);
+      ++holders_[object].depth;
+      break;
+    case EventKind::kRelease:
+      if (holders_[object].depth > 0 && holders_[object].thread == thread) --holders_[object].depth;
+      break;
+    case EventKind::kJoin:
+      if (done_[object] < threads_[object].size())
+        return "expected all events of the joined thread before it";
+      if (!has_branch_ && astray_[object])
+        return "expected the reads of the joined thread to see what they saw";
+      break;
+    case EventKind::kReceive:
+      for (std::uint64_t send : sends_[object]) {
+        if (send < index && !executed_[send])
+          return "expected " + number(send) + ", which sends its message, before it";
+      }
+      break;
+    case EventKind::kBranch:
+      if (astray_[thread]) return "expected the earlier reads of its thread to see what they saw";
+      break;
+    default:
+      break;
+  }
+  executed_[index] = 1;
+  ++done_[thread];
+  return std::nullopt;
+}
+
+bool WitnessChecker::sees_the_same(std::uint64_t read) const {
+  const Event& event = events_[read];
+  const Content& content = contents_[event.object.index()];
+  if (!content.is_known) return false;
+  if (content.writer == saw_[read]) return true;
+  if (!event.has_value || content.writer == kAct) return false;
+  if (content.writer == kNever) return event.value == 0;
+  return events_[content.writer].has_value && events_[content.writer].value == event.value;
+}
+
+bool WitnessChecker::all_done_before(std::uint32_t object, std::uint64_t event) {
+  const auto& touches = touches_[object];
+  std::size_t& next = first_undone_[object];
+  while (next < touches.size() && executed_[touches[next]]) ++next;
+  return next == touches.size() || touches[next] >= event;
+}
+
+std::optional<std::string> WitnessChecker::let_missing_code_act(std::uint64_t event) {
+  std::size_t thread = events_[event].thread.index();
+  for (std::uint32_t call : calls_of_thread_[thread]) {
+    if (calls_[call].enter >= event) break;
+    if (auto wrong = catch_up(call, event)) return wrong;
+  }
+  for (std::uint32_t object : objects_of_[event]) {
+    if (acted_until_[object] > event) return "expected before what missing code did later";
+    for (std::uint32_t call : calls_on_[object]) {
+      if (calls_[call].enter >= event) break;
+      if (auto wrong = catch_up(call, event)) return wrong;
+    }
+  }
+  return std::nullopt;
+}
+
+// Makes the missing code of `call` do what it did before the event `until`, and all other missing code that
+// it may have waited for.
+std::optional<std::string> WitnessChecker::catch_up(std::uint32_t call, std::uint64_t until) {
+  struct Task {
+    std::uint32_t call;
+    std::uint64_t until;
+  };
+  std::vector<Task> tasks = {{call, until}};
+  while (!tasks.empty()) {
+    Task task = tasks.back();
+    tasks.pop_back();
+    Call& mine = calls_[task.call];
+    task.until = std::min(task.until, mine.leave);
+    if (mine.acted_until >= task.until) continue;
+    if (auto wrong = act(mine, task.until)) return wrong;
+    auto also = [&](std::uint32_t other) {
+      if (calls_[other].enter < task.until) tasks.push_back({other, task.until});
+    };
+    for (std::uint32_t other : calls_of_thread_[mine.thread]) also(other);
+    for (ObjectId member : names_.reachable.at(mine.set)) {
+      for (std::uint32_t other : calls_on_[member.index()]) {
+        if (calls_[other].enter >= task.until) break;
+        also(other);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WitnessChecker::act(Call& call, std::uint64_t until) {
+  std::string who = "missing code called at " + number(call.enter) + " must act before it: ";
+  const auto& mine = threads_[call.thread];
+  // Nothing of its own thread may be missing. (Nothing can be too much: later events would have made it act.)
+  if (done_[call.thread] < mine.size() && mine[done_[call.thread]] < until) {
+    return who + "expected " + number(mine[done_[call.thread]]) + " before that";
+  }
+  if (astray_[call.thread]) return who + "expected the earlier reads of its thread to see what they saw";
+  for (ObjectId member : names_.reachable.at(call.set)) {
+    auto object = static_cast<std::uint32_t>(member.value());
+    if (!all_done_before(object, until)) {
+      return who + "expected " + number(touches_[object][first_undone_[object]]) + " before that";
+    }
+    if (std::uint32_t thread = thread_named_[object];
+        thread != kNobody && !has_branch_ && astray_[thread] && threads_[thread].back() < until) {
+      return who + "expected the reads of a thread whose end it may have noticed to see what they saw";
+    }
+    Content& content = contents_[object];
+    if (content.writer != kAct && content.writer != kNever) {
+      // The last write that the trace shows before this moment.
+      const auto& touches = touches_[object];
+      auto touch = std::lower_bound(touches.begin(), touches.end(), until);
+      std::uint64_t expected = kNever;
+      while (touch != touches.begin()) {
+        const Event& event = events_[*--touch];
+        if (event.kind == EventKind::kWrite && event.object == member) {
+          expected = *touch;
+          break;
+        }
+      }
+      bool same = content.writer == expected ||
+                  (expected != kNever && events_[expected].has_value && events_[content.writer].has_value &&
+                   events_[expected].value == events_[content.writer].value);
+      if (!content.is_known || !same) return who + "expected to find what " + number(expected) + " wrote";
+    }
+    content = {kAct, true};
+    acted_until_[object] = std::max(acted_until_[object], until);
+  }
+  call.acted_until = until;
+  return std::nullopt;
+}
+
+}  // namespace deadheat::detect
