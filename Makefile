@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps build demo test check-all check-format check-tidy check-sanitized bench-trace clean
+.PHONY: all deps build demo test check-all check-format check-tidy check-sanitized bench-trace test-oracle bench-predict clean
 
 all: build
 
@@ -43,6 +43,17 @@ EVENTS ?= 10000000
 bench-trace: deps $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target bench_trace -j $(JOBS)
 	@$(BUILD)/bin/bench_trace table events=$(EVENTS)
+
+# Prediction against the exhaustive explorer, TRACES random traces of each shape; about 20 minutes a core for 10000.
+TRACES ?= 10000
+test-oracle: deps $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target deadheat_oracle -j $(JOBS)
+	@$(BUILD)/bin/deadheat_oracle $(TRACES)
+
+# Time of mcm and rdit against the distance of the race, threads and locks.
+bench-predict: deps $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target bench_predict -j $(JOBS)
+	@$(BUILD)/bin/bench_predict
 
 clean:
 	@rm -rf $(BUILD) build-*

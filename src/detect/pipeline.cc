@@ -7,6 +7,8 @@
 
 #include "detect/fasttrack.h"
 #include "detect/hb.h"
+#include "detect/mcm.h"
+#include "detect/rdit.h"
 #include "detect/spans_filter.h"
 #include "detect/tree_filter.h"
 
@@ -28,6 +30,8 @@ std::unique_ptr<Stage> make(StageContext context, DropRule behind) {
 constexpr DetectorInfo kDetectors[] = {
     {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, make<FastTrack>},
     {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, make<HappensBefore>},
+    {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, make<Mcm>},
+    {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, make<Rdit>},
     {"spans", "filter: drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, make<SpansFilter>},
     {"tree", "filter: drops concurrentially equivalent accesses; may lose races, see docs/detectors.md", true, false, DropRule::kNothing, make<TreeFilter>},
 };
