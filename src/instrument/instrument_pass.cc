@@ -6,11 +6,16 @@
 
 #include "instrument/access_instrumenter.h"
 #include "instrument/atomic_instrumenter.h"
+#include "instrument/dominated_accesses.h"
 #include "instrument/escape_analysis.h"
 #include "instrument/function_frames.h"
+#include "instrument/function_view.h"
 #include "instrument/hooks.h"
 #include "instrument/inline_hooks.h"
+#include "instrument/loop_accesses.h"
 #include "instrument/module_setup.h"
+#include "instrument/neighbouring_accesses.h"
+#include "instrument/read_before_write.h"
 #include "instrument/sync_free_functions.h"
 
 namespace deadheat::instrument {
@@ -64,6 +69,7 @@ class ModuleInstrumenter {
     const bool has_calls = FunctionFrames::has_calls(function);
 
     const uint64_t checks = statistics_.checks;
+    optimise(FunctionView(function, accesses, sync_free_, escapes));
     accesses_.emit(accesses);
     const bool has_atomics = atomics_.run(function);
     if (!has_calls && !has_atomics && statistics_.checks == checks) return false;
@@ -75,6 +81,22 @@ class ModuleInstrumenter {
   Hooks& hooks() { return hooks_; }
 
  private:
+  // Takes away checks that cannot show anything new. The order matters only for how much each finds: a
+  // removed check is always covered by one that stays.
+  void optimise(const FunctionView& view) {
+    if (options_.is_on(Optimisation::kReadWrite)) remove_reads_before_writes(view, statistics_);
+    if (options_.is_on(Optimisation::kDominated)) remove_dominated_accesses(view, statistics_);
+    if (options_.is_on(Optimisation::kLoops)) {
+      Function& function = view.function();
+      hoist_loop_accesses(view,
+                          {analyses_.getResult<LoopAnalysis>(function),
+                           analyses_.getResult<ScalarEvolutionAnalysis>(function),
+                           analyses_.getResult<DominatorTreeAnalysis>(function)},
+                          hooks_, accesses_, statistics_);
+    }
+    if (options_.is_on(Optimisation::kNeighbours)) join_neighbouring_accesses(view, statistics_);
+  }
+
   FunctionAnalysisManager& analyses_;
   const Options& options_;
   Statistics& statistics_;

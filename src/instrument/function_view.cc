@@ -1,0 +1,65 @@
+#include "instrument/function_view.h"
+
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "instrument/hooks.h"
+
+namespace deadheat::instrument {
+
+using namespace llvm;
+
+FunctionView::FunctionView(Function& function, AccessList& accesses, const SyncFreeFunctions& sync_free,
+                           EscapeAnalysis& escapes)
+    : function_(function), accesses_(accesses), sync_free_(sync_free), escapes_(escapes) {
+  for (size_t i = 0; i < accesses.size();) {
+    size_t end = i + 1;
+    while (end < accesses.size() && accesses[end].instruction == accesses[i].instruction) ++end;
+    ranges_[accesses[i].instruction] = {i, end - i};
+    i = end;
+  }
+}
+
+std::span<Access> FunctionView::accesses_of(const Instruction& instruction) const {
+  const auto found = ranges_.find(&instruction);
+  if (found == ranges_.end()) return {};
+  return std::span(accesses_).subspan(found->second.first, found->second.second);
+}
+
+Effects FunctionView::effects_of(const Instruction& instruction) const {
+  Effects effects = sync_free_.effects_of(instruction);
+  if (const auto* call = dyn_cast<IntrinsicInst>(&instruction)) {
+    switch (call->getIntrinsicID()) {
+      case Intrinsic::lifetime_start:
+      case Intrinsic::lifetime_end: {
+        const auto* variable = dyn_cast<AllocaInst>(getUnderlyingObject(call->getArgOperand(1)));
+        effects.forgets = !variable || escapes_.escapes(*variable);
+        break;
+      }
+      case Intrinsic::stackrestore:
+        effects.forgets = true;
+        break;
+      default:
+        break;
+    }
+  }
+  return effects;
+}
+
+Bytes FunctionView::bytes_of(const Access& access) const {
+  const DataLayout& layout = function_.getParent()->getDataLayout();
+  APInt offset(layout.getIndexTypeSizeInBits(access.address->getType()), 0);
+  const Value* base =
+      access.address->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  return {base, offset.getSExtValue(), access.size};
+}
+
+bool FunctionView::is_same_line(const Instruction& a, const Instruction& b) {
+  const DebugLoc first = location_of(a);
+  const DebugLoc second = location_of(b);
+  if (!first || !second) return !first && !second;
+  return first.getLine() == second.getLine() &&
+         first->getScope()->getSubprogram() == second->getScope()->getSubprogram() &&
+         first.getInlinedAt() == second.getInlinedAt();
+}
+
+}  // namespace deadheat::instrument
