@@ -106,11 +106,13 @@ class Collector {
   AccessList accesses_;
 };
 
-// The `bytes` bytes at `offset` of `stored` as an i64, or null if that is not one instruction or two away.
+// Can a value of this type be cut into pieces by an instruction or two?
+bool has_pieces(Type* type) { return !type->isAggregateType() && !type->isScalableTy(); }
+
+// The `bytes` bytes at `offset` of `stored` as an i64. REQUIRES: has_pieces(type of stored).
 Value* piece_of(IRBuilderBase& builder, Value* stored, uint64_t offset, uint64_t bytes,
                 const DataLayout& layout) {
   Type* type = stored->getType();
-  if (type->isAggregateType() || type->isScalableTy()) return nullptr;
   if (type->isPtrOrPtrVectorTy()) {
     stored = builder.CreatePtrToInt(stored, layout.getIntPtrType(type));
     type = stored->getType();
@@ -122,7 +124,28 @@ Value* piece_of(IRBuilderBase& builder, Value* stored, uint64_t offset, uint64_t
   return builder.CreateZExtOrTrunc(stored, builder.getInt64Ty());
 }
 
-bool is_hook_size(uint64_t size) { return size == 1 || size == 2 || size == 4 || size == 8 || size == 16; }
+struct Piece {
+  uint64_t offset;
+  uint64_t size;
+};
+
+// A check of this many pieces is still better than a call.
+constexpr size_t kMaxPieces = 4;
+
+// Naturally aligned pieces that hooks exist for, as large as the known alignment allows; none if there would
+// be too many.
+SmallVector<Piece, kMaxPieces> pieces_of(uint64_t size, Align alignment) {
+  if (size == 16 && alignment.value() >= 16) return {{0, 16}};
+  SmallVector<Piece, kMaxPieces> pieces;
+  for (uint64_t offset = 0; offset < size;) {
+    if (pieces.size() == kMaxPieces) return {};
+    uint64_t piece = std::min<uint64_t>(8, commonAlignment(alignment, offset).value());
+    while (piece > size - offset) piece /= 2;
+    pieces.push_back({offset, piece});
+    offset += piece;
+  }
+  return pieces;
+}
 
 }  // namespace
 
@@ -161,34 +184,23 @@ void AccessInstrumenter::emit_check(IRBuilderBase& builder, AccessKind kind, Val
   const DataLayout& layout = builder.GetInsertBlock()->getDataLayout();
   const bool is_write = kind == AccessKind::kWrite;
   const std::string name = is_write ? "__dh_write" : "__dh_read";
-  const auto emit_piece = [&](Value* at, uint64_t bytes, Value* value) {
+  const SmallVector<Piece, kMaxPieces> pieces = pieces_of(size, alignment);
+  const bool wants_values = is_write && !pieces.empty() && pieces.front().size != 16;
+  // A write whose value is not at hand must not claim one.
+  if (pieces.empty() || (wants_values && (!stored || !has_pieces(stored->getType())))) {
     ++statistics_.checks;
-    if (is_write && bytes != 16)
-      hooks_.call(builder, name + std::to_string(bytes), {at, value});
-    else
-      hooks_.call(builder, name + std::to_string(bytes), {at});
-  };
-
-  // Pieces that are naturally aligned: the access itself, or its halves, or up to four words.
-  const uint64_t piece =
-      is_hook_size(size) && alignment.value() >= size ? size : std::min<uint64_t>(alignment.value(), 8);
-  const uint64_t pieces = size % piece == 0 ? size / piece : UINT64_MAX;
-  if (pieces <= 2 || (piece == 8 && pieces <= 4)) {
-    SmallVector<Value*, 4> values(pieces, nullptr);
-    bool has_values = true;
-    if (is_write && piece != 16)
-      for (uint64_t i = 0; i < pieces && has_values; ++i)
-        has_values = stored && (values[i] = piece_of(builder, stored, i * piece, piece, layout));
-    if (has_values) {
-      for (uint64_t i = 0; i < pieces; ++i)
-        emit_piece(
-            i == 0 ? address : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), address, i * piece),
-            piece, values[i]);
-      return;
-    }
+    hooks_.call(builder, name + "_range", {address, builder.getInt64(size)});
+    return;
   }
-  ++statistics_.checks;
-  hooks_.call(builder, name + "_range", {address, builder.getInt64(size)});
+  for (const Piece& piece : pieces) {
+    Value* const at = piece.offset == 0
+                          ? address
+                          : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), address, piece.offset);
+    ++statistics_.checks;
+    SmallVector<Value*, 2> arguments{at};
+    if (wants_values) arguments.push_back(piece_of(builder, stored, piece.offset, piece.size, layout));
+    hooks_.call(builder, name + std::to_string(piece.size), arguments);
+  }
 }
 
 void AccessInstrumenter::emit_one(const Access& access) {

@@ -45,10 +45,9 @@ bool EscapeAnalysis::is_private_object(const Value* object) {
     is_private = !is_captured(object);
   } else if (const auto* parameter = dyn_cast<Argument>(object)) {
     is_private = parameter->hasByValAttr() && !is_captured(parameter);
-  } else if (const auto* address = dyn_cast<IntrinsicInst>(object)) {
-    if (address->getIntrinsicID() == Intrinsic::threadlocal_address)
-      if (const auto* variable = dyn_cast<GlobalVariable>(address->getArgOperand(0)))
-        is_private = thread_locals_.is_private(*variable);
+  } else if (const auto* variable = dyn_cast<GlobalVariable>(object)) {
+    // Looking for the object goes through the intrinsic that yields this thread's instance.
+    is_private = thread_locals_.is_private(*variable);
   }
   return known_[object] = is_private;
 }

@@ -313,23 +313,21 @@ void append_linker(std::vector<std::string>& arguments, std::initializer_list<st
 // mistake the archive for a source file.
 Status append_runtime(const Environment& environment, const Request& request,
                       std::vector<std::string>& arguments) {
-  const std::string stem = environment.library_folder + "/libdeadheat_" + request.mode;
-  const std::string archive = stem + (request.is_static ? "_static.a" : ".a");
+  const std::string& folder = environment.library_folder;
+  const std::string archive =
+      folder + "/libdeadheat_" + request.mode + (request.is_static ? "_static.a" : ".a");
   if (!environment.file_exists(archive))
     return Error{"mode '" + request.mode + "' cannot be linked: expected the runtime " + archive +
                  ", found no such file"};
   append_linker(arguments,
                 {"--push-state", "--no-as-needed", "--whole-archive", archive, "--no-whole-archive"});
   if (request.is_static) {
-    // What a static program calls inside libc cannot be interposed by name; the linker redirects it.
-    const std::string wrapped = environment.library_folder + "/" + request.mode + ".wrap";
-    if (environment.file_exists(wrapped)) append_linker(arguments, {"@" + wrapped});
+    // What a static program calls inside libc cannot be interposed by name; the linker redirects it. As -Wl,
+    // because clang itself would expand an argument that begins with @.
+    arguments.push_back("-Wl,@" + folder + "/" + request.mode + ".wrap");
   } else {
     // Shared libraries, loaded late ones included, find hooks and interposed functions in the executable.
-    const std::string exported = environment.library_folder + "/" + request.mode + ".dynlist";
-    append_linker(arguments,
-                  {environment.file_exists(exported) ? "--dynamic-list=" + exported
-                                                     : std::string("--export-dynamic-symbol=__dh_*")});
+    append_linker(arguments, {"--dynamic-list=" + folder + "/" + request.mode + ".dynlist"});
   }
   append_linker(arguments, {"-lpthread", "-ldl", "--pop-state"});
   return Nothing{};
