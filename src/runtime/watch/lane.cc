@@ -115,8 +115,7 @@ void read(const void* address, size_t size, Pc pc) {
   if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   ++thread->statistics.ranges;
-  if (!check_access(thread, {number(address), size, AccessType::kRead, pc.value}))
-    ++thread->statistics.covered;
+  check_access(thread, {number(address), size, AccessType::kRead, pc.value});
 }
 
 void write(void* address, size_t size, Pc pc) {
@@ -124,8 +123,7 @@ void write(void* address, size_t size, Pc pc) {
   if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   ++thread->statistics.ranges;
-  if (!check_access(thread, {number(address), size, AccessType::kWrite, pc.value}))
-    ++thread->statistics.covered;
+  check_access(thread, {number(address), size, AccessType::kWrite, pc.value});
 }
 
 void allocated(void* address, size_t size, Pc pc) {

@@ -1,7 +1,6 @@
 #include "runtime/watch/sync.h"
 
 #include "runtime/platform/memory.h"
-#include "runtime/watch/filter.h"
 
 namespace deadheat::watch {
 
@@ -42,7 +41,6 @@ LockedSync::~LockedSync() {
 }
 
 void sync_acquire(Thread* thread, const volatile void* object) {
-  if (tree_filter()) tree_message(thread);
   LockedSync const sync(object);
   if (!sync) return;
   if (thread->clock.join(sync->clock)) thread->learnt();
@@ -111,7 +109,6 @@ bool forget_held(Thread* thread, uintptr_t lock, bool* shared) {
 }  // namespace
 
 void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintptr_t pc) {
-  if (tree_filter()) tree_acquired(thread, lock);
   auto const address = reinterpret_cast<uintptr_t>(lock);
   if (thread->held_count < Thread::kHeldLocks) {
     StackId const stack = stack_at(thread, pc, AccessType::kRead, 0);
@@ -133,7 +130,6 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintp
 }
 
 void lock_releasing(Thread* thread, const volatile void* lock) {
-  if (tree_filter()) tree_released(thread, lock);
   bool shared = false;
   bool const known = forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared);
   if (known && shared) {
@@ -143,7 +139,7 @@ void lock_releasing(Thread* thread, const volatile void* lock) {
     return;
   }
   uint32_t const before = thread->span.label();
-  thread->clock.set(thread->slot, spans_filter() ? thread->span.release_lock(lock) : thread->span.release());
+  thread->clock.set(thread->slot, thread->span.release_lock(lock));
   {
     LockedSync const sync(lock);
     if (sync) {
