@@ -7,10 +7,15 @@
 
 #include "detect/fasttrack.h"
 #include "detect/hb.h"
+#include "detect/hybrid.h"
+#include "detect/lockset.h"
 #include "detect/mcm.h"
 #include "detect/rdit.h"
+#include "detect/shb.h"
 #include "detect/spans_filter.h"
+#include "detect/syncp.h"
 #include "detect/tree_filter.h"
+#include "detect/wcp.h"
 
 namespace deadheat::detect {
 namespace {
@@ -30,6 +35,11 @@ std::unique_ptr<Stage> make(StageContext context, DropRule behind) {
 constexpr DetectorInfo kDetectors[] = {
     {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, make<FastTrack>},
     {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, make<HappensBefore>},
+    {"shb", "every pair of places with a race that some schedule shows, by schedulable happens-before; no false alarm", false, false, DropRule::kReads, make<SchedulableHappensBefore>},
+    {"wcp", "every pair of places unordered by weak causal precedence; the first is a race or a deadlock of some schedule", false, false, DropRule::kSection, make<WeakCausalPrecedence>},
+    {"syncp", "every pair of places with a race that keeps the order of critical sections; no false alarm", false, false, DropRule::kNothing, make<SyncPreserving>},
+    {"lockset", "Eraser: locations that no lock always protects; may be false alarms", false, false, DropRule::kLockset, make<Lockset>},
+    {"hybrid", "Helgrind+: locksets, reset by order through threads and messages; may be false alarms", false, false, DropRule::kLockset, make<Hybrid>},
     {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, make<Mcm>},
     {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, make<Rdit>},
     {"spans", "filter: drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, make<SpansFilter>},
@@ -138,6 +148,7 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
 
 Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& race) {
   std::vector<EventIndex> witness;
+  std::vector<std::uint64_t> left = race.cut;
   Event event;
   for (std::uint64_t index = 0; index < race.second.index.value(); ++index) {
     Result<bool> more = source.next(event);
@@ -146,7 +157,10 @@ Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& 
       return Error{"event " + std::to_string(race.second.index.value()) +
                    ": expected in the trace, found its end"};
     const std::size_t thread = event.thread.index();
-    if (thread < race.cut.size() && index < race.cut[thread]) witness.push_back(EventIndex(index));
+    if (thread < left.size() && left[thread] > 0) {
+      --left[thread];
+      witness.push_back(EventIndex(index));
+    }
   }
   witness.push_back(race.first.index);
   witness.push_back(race.second.index);

@@ -13,7 +13,7 @@
 // repeated without thinking.
 #include "runtime/watch/access.h"
 
-#include "runtime/platform/options.h"
+#include "runtime/watch/filter.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/shadow.h"
 
@@ -51,7 +51,7 @@ unsigned apply(Thread* thread, Record* records, unsigned count, Record access, u
     }
     if (old.epoch == access.epoch && old.kind == access.kind) {
       if (old.stack != access.stack) {
-        access.stack = intern_composite(thread->cache, old.stack, access.mask, access.stack);
+        access.stack = intern_composite(thread->cache, old.stack, old.mask, access.stack, access.mask);
       }
       access.mask |= old.mask;
       continue;
@@ -68,6 +68,7 @@ struct Step {
   DhCell from{};
   DhCell to{};
   bool repeatable = false;
+  bool filtered = true;  // by spans: covered accesses are dropped
 };
 
 // Packs up to two records; false if they do not fit in a cell.
@@ -109,21 +110,20 @@ bool covered_in_fat(const Thread* thread, const FatCell* fat, const DhCell* cell
   return covered && __atomic_load_n(&fat->sequence, __ATOMIC_RELAXED) == before;
 }
 
-// One granule.
-inline void step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, Step* s, Races* races) {
+// One granule. False if the filter dropped the access there.
+inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, Step* s, Races* races) {
   for (;;) {
     DhCell const old = load_cell(cell);
     if (s->repeatable && old.half[0] == s->from.half[0] && old.half[1] == s->from.half[1]) {
-      if (compare_and_swap_cell(cell, old, s->to)) return;
+      if (compare_and_swap_cell(cell, old, s->to)) return true;
       continue;
     }
     if (__builtin_expect(is_fat(old), 0)) {
-      if (covered_in_fat(thread, fat_of(old), cell, s->access)) {
-        ++thread->statistics.covered;
-        return;
+      if (s->filtered && covered_in_fat(thread, fat_of(old), cell, s->access)) {
+        return false;
       }
       check_fat(thread, chunk, cell, granule, s->access, races);
-      return;
+      return true;
     }
     Record records[3];
     unsigned count = 0;
@@ -131,11 +131,8 @@ inline void step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       StackPair const stacks = shape_stacks(shape_of(old));
       if ((old.half[0] & 0xff) != 0) records[count++] = unpack_half(old.half[0], stacks.first);
       if ((old.half[1] & 0xff) != 0) records[count++] = unpack_half(old.half[1], stacks.second);
-      for (unsigned i = 0; i < count; ++i) {
-        if (covers(thread, records[i], s->access)) {
-          ++thread->statistics.covered;
-          return;
-        }
+      for (unsigned i = 0; i < count && s->filtered; ++i) {
+        if (covers(thread, records[i], s->access)) return false;
       }
     }
     unsigned const races_before = races->count;
@@ -144,13 +141,13 @@ inline void step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     if (!pack(thread, records, count, &fresh)) {
       races->count = races_before;  // found again there, under the lock
       check_fat(thread, chunk, cell, granule, s->access, races);
-      return;
+      return true;
     }
     if (compare_and_swap_cell(cell, old, fresh)) {
       s->from = old;
       s->to = fresh;
       s->repeatable = races->count == races_before;
-      return;
+      return true;
     }
     races->count = races_before;
   }
@@ -176,7 +173,6 @@ bool ignored(const Thread* thread, AccessType type) {
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access, Races* races) {
   for (unsigned i = 0; i < fat->count; ++i) {
     if (covers(thread, fat->records[i], access)) {
-      ++thread->statistics.covered;
       return;
     }
   }
@@ -247,18 +243,20 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
   }
 }
 
-void check_access(Thread* thread, const AccessRequest& request) {
-  if (ignored(thread, request.type)) return;
+bool check_access(Thread* thread, const AccessRequest& request) {
+  if (ignored(thread, request.type)) return false;
+  bool recorded = false;
   Step s;
   s.access.epoch = thread->epoch();
   s.access.kind = kind_of(request.type);
+  s.filtered = spans_filter();
 
   Races races;
   uintptr_t at = request.address;
   uintptr_t const end = request.address + request.size;
   while (at < end) {
     Chunk* const chunk = chunk_for(at);
-    if (chunk == nullptr) return;
+    if (chunk == nullptr) return recorded;
     uintptr_t const chunk_end = ((at >> kDhChunkBits) + 1) << kDhChunkBits;
     uintptr_t const stop = end < chunk_end ? end : chunk_end;
     while (at < stop) {
@@ -269,7 +267,6 @@ void check_access(Thread* thread, const AccessRequest& request) {
       size_t const index = cell_index(granule);
       DhCell* const cell = &chunk->cells[index];
       if (covered_at_a_glance(thread, cell, mask, s.access.kind.write)) {
-        ++thread->statistics.covered;
         continue;
       }
       if (s.access.stack == 0) {
@@ -282,10 +279,11 @@ void check_access(Thread* thread, const AccessRequest& request) {
         s.repeatable = false;
       }
       note_touched(chunk, index);
-      step(thread, chunk, cell, granule, &s, &races);
+      recorded |= step(thread, chunk, cell, granule, &s, &races);
       if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
     }
   }
+  return recorded;
 }
 
 }  // namespace deadheat::watch

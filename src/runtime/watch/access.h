@@ -18,11 +18,11 @@ struct AccessRequest {
   bool has_value = false;
 };
 
-// A plain access of any size and alignment.
-void check_access(Thread* thread, const AccessRequest& request);
+// A plain access of any size and alignment. False if the filter dropped all of it.
+bool check_access(Thread* thread, const AccessRequest& request);
 
-// A variable's life ends: as a free, this is checked against what other threads did with it; then the bytes have no past, so
-// that the next variable there is not taken for this one.
+// A variable's life ends: as a free, this is checked against what other threads did with it; then the bytes
+// have no past, so that the next variable there is not taken for this one.
 void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc);
 
 // The part of an atomic access that is an access, with its granule already locked by the caller. Races are

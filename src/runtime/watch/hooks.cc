@@ -5,6 +5,7 @@
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/filter.h"
 #include "runtime/watch/thread.h"
 
 using namespace deadheat;
@@ -20,7 +21,12 @@ __attribute__((noinline)) void slow(uintptr_t address, size_t size, AccessType t
   if (thread == nullptr || thread->inside != 0) return;
   Inside const inside(thread);
   ++thread->statistics.slow_accesses;
-  check_access(thread, {address, size, type, pc, value, has_value});
+  if (__builtin_expect(!spans_filter(), 0) && tree_filter() &&
+      tree_redundant(thread, pc, kind_of(type).write, address)) {
+    ++thread->statistics.covered;
+    return;
+  }
+  if (!check_access(thread, {address, size, type, pc, value, has_value})) ++thread->statistics.covered;
 }
 
 bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }

@@ -115,7 +115,8 @@ void read(const void* address, size_t size, Pc pc) {
   if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   ++thread->statistics.ranges;
-  check_access(thread, {number(address), size, AccessType::kRead, pc.value});
+  if (!check_access(thread, {number(address), size, AccessType::kRead, pc.value}))
+    ++thread->statistics.covered;
 }
 
 void write(void* address, size_t size, Pc pc) {
@@ -123,7 +124,8 @@ void write(void* address, size_t size, Pc pc) {
   if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   ++thread->statistics.ranges;
-  check_access(thread, {number(address), size, AccessType::kWrite, pc.value});
+  if (!check_access(thread, {number(address), size, AccessType::kWrite, pc.value}))
+    ++thread->statistics.covered;
 }
 
 void allocated(void* address, size_t size, Pc pc) {

@@ -374,10 +374,12 @@ void write_end(int status) {
   Statistics const s = total_statistics();
   Text line;
   line.append("{\"t\":\"end\",\"exit\":%d,\"statistics\":{", status);
+  // Accesses that the inlined hooks drop are not counted, unless all are (count=1), which sends every access
+  // here.
   line.append("\"threads\":%u,\"slow_path\":%lu,\"slow_path_covered\":%lu,\"ranges\":%lu,\"atomics\":%lu,",
               threads_created(), s.slow_accesses, s.covered, s.ranges, s.atomics);
   if (platform::options().count) {
-    line.append("\"accesses\":%lu,\"accesses_dropped\":%lu,", s.counted, s.counted_dropped);
+    line.append("\"accesses\":%lu,\"accesses_dropped\":%lu,", s.slow_accesses + s.ranges, s.covered);
   }
   line.append("\"sync_operations\":%lu,\"labels\":%lu,\"stacks\":%lu,\"stack_pairs\":%lu,\"fat_cells\":%lu,",
               s.sync_operations, s.labels, interned_stacks(), interned_shapes(), fat_cells());

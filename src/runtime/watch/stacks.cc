@@ -158,13 +158,46 @@ StackId intern_access(InternCache& cache, const AccessInfo& access) {
   return id;
 }
 
-StackId intern_composite(InternCache& cache, StackId base, uint8_t mask, StackId over) {
+namespace {
+
+StackId resolve(StackId stack, unsigned byte) {
+  while (stack != 0 && kind_of(nodes[stack]) == NodeKind::kComposite) {
+    const Node& n = nodes[stack];
+    uint32_t const mask = n.aux >> kKindBits;
+    stack = ((mask >> byte) & 1) != 0 ? static_cast<StackId>(n.word) : n.parent;
+  }
+  return stack;
+}
+
+StackId overlay(InternCache& cache, StackId base, uint8_t mask, StackId over) {
   uint32_t const aux = aux_of(NodeKind::kComposite, mask);
   InternCache::Node& hit = slot_of(cache, over, base, aux);
   if (hit.word == over && hit.parent == base && hit.aux == aux && hit.id != 0) return hit.id;
   uint32_t const id = find_or_insert_node(over, base, aux);
   hit = {over, base, aux, id, 0};
   return id;
+}
+
+}  // namespace
+
+StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,
+                         uint8_t over_mask) {
+  // In one canonical order, whatever the order the bytes were touched in: the number of composites is then
+  // bounded by the code's, not by how often it runs.
+  uint8_t left = base_mask | over_mask;
+  StackId result = 0;
+  while (left != 0) {
+    unsigned const byte = static_cast<unsigned>(__builtin_ctz(left));
+    auto const stack_of = [&](unsigned b) { return ((over_mask >> b) & 1) != 0 ? over : resolve(base, b); };
+    StackId const stack = stack_of(byte);
+    uint8_t mask = 0;
+    for (unsigned b = byte; b < 8; ++b) {
+      if (((left >> b) & 1) != 0 && stack_of(b) == stack) mask |= static_cast<uint8_t>(1u << b);
+    }
+    result = result == 0 ? stack : overlay(cache, result, mask, stack);
+    left &= static_cast<uint8_t>(~mask);
+  }
+  return result;
 }
 
 LocksetId intern_lockset(InternCache&, const LocksetEntry& entry) {
@@ -205,11 +238,7 @@ StackPair shape_stacks(ShapeId shape) {
 }
 
 AccessInfo access_of(StackId stack, unsigned byte) {
-  while (stack != 0 && kind_of(nodes[stack]) == NodeKind::kComposite) {
-    const Node& n = nodes[stack];
-    uint32_t const mask = n.aux >> kKindBits;
-    stack = ((mask >> byte) & 1) != 0 ? static_cast<StackId>(n.word) : n.parent;
-  }
+  stack = resolve(stack, byte);
   if (stack == 0) return {};
   const Node& n = nodes[stack];
   uint32_t payload = n.aux >> kKindBits;

@@ -66,8 +66,9 @@ struct InternCache {
 
 StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_address);
 StackId intern_access(InternCache& cache, const AccessInfo& access);
-// The stack that is `over` for the bytes in `mask` and `base` for all others.
-StackId intern_composite(InternCache& cache, StackId base, uint8_t mask, StackId over);
+// The stack that is `over` for the bytes in `over_mask` and `base` for those in `base_mask`.
+StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,
+                         uint8_t over_mask);
 LocksetId intern_lockset(InternCache& cache, const LocksetEntry& entry);
 ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second);
 

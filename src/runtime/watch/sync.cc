@@ -1,6 +1,7 @@
 #include "runtime/watch/sync.h"
 
 #include "runtime/platform/memory.h"
+#include "runtime/watch/filter.h"
 
 namespace deadheat::watch {
 
@@ -41,6 +42,7 @@ LockedSync::~LockedSync() {
 }
 
 void sync_acquire(Thread* thread, const volatile void* object) {
+  if (tree_filter()) tree_message(thread);
   LockedSync const sync(object);
   if (!sync) return;
   if (thread->clock.join(sync->clock)) thread->learnt();
@@ -109,6 +111,7 @@ bool forget_held(Thread* thread, uintptr_t lock, bool* shared) {
 }  // namespace
 
 void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintptr_t pc) {
+  if (tree_filter()) tree_acquired(thread, lock);
   auto const address = reinterpret_cast<uintptr_t>(lock);
   if (thread->held_count < Thread::kHeldLocks) {
     StackId const stack = stack_at(thread, pc, AccessType::kRead, 0);
@@ -130,6 +133,7 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintp
 }
 
 void lock_releasing(Thread* thread, const volatile void* lock) {
+  if (tree_filter()) tree_released(thread, lock);
   bool shared = false;
   bool const known = forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared);
   if (known && shared) {
@@ -139,7 +143,7 @@ void lock_releasing(Thread* thread, const volatile void* lock) {
     return;
   }
   uint32_t const before = thread->span.label();
-  thread->clock.set(thread->slot, thread->span.release_lock(lock));
+  thread->clock.set(thread->slot, spans_filter() ? thread->span.release_lock(lock) : thread->span.release());
   {
     LockedSync const sync(lock);
     if (sync) {

@@ -7,6 +7,7 @@
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/spinlock.h"
+#include "runtime/watch/filter.h"
 #include "runtime/watch/shadow.h"
 
 namespace {
@@ -206,8 +207,6 @@ void bind(Thread* thread) {
 void Statistics::add(const Statistics& o) {
   slow_accesses += o.slow_accesses;
   covered += o.covered;
-  counted += o.counted;
-  counted_dropped += o.counted_dropped;
   ranges += o.ranges;
   atomics += o.atomics;
   sync_operations += o.sync_operations;
@@ -223,8 +222,7 @@ void Inside::deliver() {
 
 void Thread::publish_floor() {
   if (hot == nullptr) return;
-  bool const inline_filter =
-      platform::options().filter == platform::Filter::kSpans && !platform::options().count;
+  bool const inline_filter = spans_filter() && !platform::options().count;
   // An unreachable floor sends every access to the slow path.
   hot->floor = inline_filter ? epoch().bits() << kDhEpochShift : ~uint64_t{0} >> 1;
 }
@@ -249,6 +247,7 @@ StackId stack_at(Thread* thread, uintptr_t pc, AccessType type, uint32_t size) {
 }
 
 void publish(Thread* thread) {
+  if (tree_filter()) tree_message(thread);
   uint32_t const before = thread->span.label();
   thread->clock.set(thread->slot, thread->span.release());
   if (thread->span.label() != before) {

@@ -33,10 +33,8 @@ struct HeldLock {
 
 struct Statistics {
   uint64_t slow_accesses;  // reached the slow path
-  uint64_t covered;        // and were dropped there by the filter
-  uint64_t counted;        // every access, when DEADHEAT_OPTIONS=count=1
-  uint64_t counted_dropped;
-  uint64_t ranges;
+  uint64_t covered;        // of these and of the ranges, dropped by the filter
+  uint64_t ranges;         // accesses made by library calls
   uint64_t atomics;
   uint64_t sync_operations;
   uint64_t labels;  // labels started

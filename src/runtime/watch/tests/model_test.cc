@@ -13,21 +13,14 @@
 #include <set>
 #include <vector>
 
-#include "runtime/lane.h"
 #include "runtime/platform/options.h"
 #include "runtime/watch/access.h"
-#include "runtime/watch/race_report.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
+#include "runtime/watch/tests/actors.h"
 #include "testing/generate.h"
 #include "testing/naive.h"
 #include "testing/trace_builder.h"
-
-namespace deadheat::lane {
-void (*deliver_pending_signals)() = nullptr;
-__thread uint32_t signals_pending = 0;
-void initialise() {}
-}  // namespace deadheat::lane
 
 namespace deadheat::watch {
 namespace {
@@ -46,46 +39,12 @@ alignas(64) char messages[kMaxObjects][64];
 
 constexpr uintptr_t kPcBase = 0x1000;
 
-struct Told {
-  std::size_t later;
-  std::size_t earlier;
-  unsigned byte;
-
-  friend auto operator<=>(const Told&, const Told&) = default;
-};
-
-std::size_t event_now;
-std::set<Told> told;
-
-}  // namespace
-
-// In place of the real one: remembers what was told, per byte.
-void report_race(Thread*, const AccessRequest& request, const Record& other, uintptr_t granule) {
-  auto const base = reinterpret_cast<uintptr_t>(arena);
-  for (unsigned i = 0; i < 8; ++i) {
-    uintptr_t const at = granule + i;
-    bool const in_request = at >= request.address && at < request.address + request.size;
-    if (!in_request || ((other.mask >> i) & 1) == 0) continue;
-    told.insert({event_now, access_of(other.stack, i).pc - kPcBase, static_cast<unsigned>(at - base)});
-  }
-}
-
-namespace {
-
-struct Player {
-  explicit Player(const Trace& trace, const std::vector<Bytes>& bytes) : trace_(trace), bytes_(bytes) {
-    static bool const once = (threads_initialise(), true);
-    (void)once;
-    root_ = current_thread_at_start();
+class Player {
+ public:
+  Player(const Trace& trace, const std::vector<Bytes>& bytes) : trace_(trace), bytes_(bytes) {
     clear_shadow(reinterpret_cast<uintptr_t>(arena), sizeof arena);
     clear_shadow(reinterpret_cast<uintptr_t>(locks), sizeof locks);
     clear_shadow(reinterpret_cast<uintptr_t>(messages), sizeof messages);
-    told.clear();
-  }
-
-  static Thread* current_thread_at_start() {
-    static Thread* const root = current_thread;
-    return root;
   }
 
   void play() {
@@ -93,45 +52,16 @@ struct Player {
       event_now = i;
       one(trace_.events[i], i);
     }
-    // The root learns that everybody is gone, so that their slots can be used again.
-    for (auto& [id, actor] : actors_) {
-      root_->clock.set(actor.thread->slot, actor.thread->span.used());
-      if (!actor.joined) thread_abandon(actor.thread);
-    }
-    current_thread = root_;
   }
 
  private:
-  struct Actor {
-    Thread* thread = nullptr;
-    DhHot hot{};
-    std::vector<DhFrame> frames;
-    bool joined = false;
-  };
-
-  Actor& actor(ThreadId id, Thread* parent) {
-    Actor& a = actors_[id];
-    if (a.thread == nullptr) {
-      a.thread = thread_create(parent, 0);
-      a.frames.resize(4);
-      a.thread->frames = a.frames.data();
-      a.thread->frames_end = a.frames.data() + a.frames.size();
-      a.hot.next_frame = a.frames.data();
-      a.thread->hot = &a.hot;
-      a.thread->publish_floor();
-    }
-    return a;
-  }
-
   void one(const Event& e, std::size_t index) {
-    Actor& a = actor(e.thread, root_);
-    Thread* const t = a.thread;
-    alone = false;
+    Thread* const t = actors_.get(e.thread.value());
     auto const object = e.object.index();
     switch (e.kind) {
       case EventKind::kRead:
       case EventKind::kWrite:
-        access(a, e.kind == EventKind::kWrite, index);
+        access(t, e.kind == EventKind::kWrite, index);
         break;
       case EventKind::kAcquire:
         lock_acquired(t, locks[object % kMaxObjects], false, 1);
@@ -140,12 +70,12 @@ struct Player {
         lock_releasing(t, locks[object % kMaxObjects]);
         break;
       case EventKind::kFork:
-        actor(ThreadId(static_cast<uint32_t>(object)), t);
+        actors_.get(static_cast<uint32_t>(object), t);
         break;
       case EventKind::kJoin: {
-        Actor& child = actor(ThreadId(static_cast<uint32_t>(object)), t);
-        publish(child.thread);
-        if (t->clock.join(child.thread->clock)) t->learnt();
+        Thread* const child = actors_.get(static_cast<uint32_t>(object), t);
+        publish(child);
+        if (t->clock.join(child->clock)) t->learnt();
         break;
       }
       case EventKind::kSend:
@@ -160,7 +90,7 @@ struct Player {
   }
 
   // The fast path as inlined into programs, then the slow one.
-  void access(Actor& a, bool write, std::size_t index) {
+  void access(Thread* t, bool write, std::size_t index) {
     Bytes const b = bytes_[index];
     auto const address = reinterpret_cast<uintptr_t>(arena) + b.offset;
     bool const one_granule = (address & 7) + b.size <= 8;
@@ -169,7 +99,7 @@ struct Player {
         const DhCell& cell = chunk->cells[cell_index(address)];
         uint64_t const mask = ((uint64_t{1} << b.size) - 1) << (address & 7);
         auto const covered = [&](uint64_t half, uint64_t need) {
-          return half - a.hot.floor < (uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) &&
+          return half - t->hot->floor < (uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) &&
                  (half & need) == need;
         };
         if (write ? covered(cell.half[0], mask | kDhWriteBit)
@@ -178,15 +108,16 @@ struct Player {
         }
       }
     }
-    check_access(a.thread, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, kPcBase + index,
-                            0, false});
+    check_access(
+        t, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, kPcBase + index, 0, false});
   }
 
   const Trace& trace_;
   const std::vector<Bytes>& bytes_;
-  Thread* root_;
-  std::map<ThreadId, Actor> actors_;
+  Actors actors_;
 };
+
+uintptr_t at(unsigned byte) { return reinterpret_cast<uintptr_t>(arena) + byte; }
 
 bool touches(const Bytes& b, unsigned byte) { return byte >= b.offset && byte < b.offset + b.size; }
 
@@ -212,14 +143,16 @@ int compare(const Trace& trace, const std::vector<Bytes>& bytes) {
     if (first == trace.events.size()) continue;
     ++racy;
     bool found = false;
-    for (const Told& t : told) found |= t.byte == byte && t.later == first;
+    for (const Told& t : told) found |= t.byte == at(byte) && t.later == first;
     EXPECT_TRUE(found) << "byte " << byte << ": first race at event " << first << " was not told\n"
                        << testing::to_text(trace);
   }
   for (const Told& t : told) {
-    EXPECT_TRUE(race(t.earlier, t.later, t.byte)) << "byte " << t.byte << ": events " << t.earlier << " and "
-                                                  << t.later << " were told, and are no race\n"
-                                                  << testing::to_text(trace);
+    std::size_t const earlier = t.earlier_pc - kPcBase;
+    unsigned const byte = static_cast<unsigned>(t.byte - at(0));
+    EXPECT_TRUE(race(earlier, t.later, byte))
+        << "byte " << byte << ": events " << earlier << " and " << t.later << " were told, and are no race\n"
+        << testing::to_text(trace);
   }
   return racy;
 }

@@ -1,0 +1,99 @@
+// syncp: races that keep the order of critical sections, found without a solver.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "detect/clocks.h"
+#include "detect/detector.h"
+#include "detect/held_locks.h"
+#include "detect/pair_set.h"
+
+namespace deadheat::detect {
+
+class SyncPreserving final : public Stage {
+ public:
+  explicit SyncPreserving(StageContext context) : Stage(std::move(context)) {}
+  void on_event(EventIndex index, const Event& event) override;
+  Statistics statistics() const override;
+  std::uint64_t memory_bytes() const override { return bytes_ + pool_.bytes() + held_.bytes(); }
+
+ private:
+  // How many events of each thread: a prefix of every thread, closed or about to be.
+  using Cut = std::vector<std::uint32_t>;
+
+  struct Access {
+    EventIndex index;
+    std::uint32_t number;  // of the event in its thread, from 1
+    LocksetId locks;
+    Moment before;  // the time of the thread before the access
+  };
+  // How far one other thread has come in the accesses of a list.
+  struct Progress {
+    ThreadId thread;
+    std::uint32_t passed = 0;  // these can never race with it any more
+    Cut ideal;                 // of the last pair that was looked at; empty if none was
+  };
+  // The accesses of one thread at one site, of one kind, to one location.
+  struct List {
+    ThreadId thread;
+    SiteId site;
+    EventKind kind;
+    std::uint64_t stretch = 0;  // of the last access, see below
+    std::vector<Access> accesses;
+    std::vector<Progress> progress;
+  };
+  struct Location {
+    std::vector<List> lists;
+    std::uint32_t recent = 0;  // list of the last access
+    Moment last_write;
+  };
+
+  struct Acquire {
+    std::uint32_t number;  // of the event in its thread
+    std::uint64_t index;   // in the trace
+    Moment release;        // time at the release; empty while the lock is held
+  };
+  struct LockUser {
+    ThreadId thread;
+    std::vector<Acquire> acquires;
+  };
+  struct LockChange {
+    std::uint32_t number;
+    LocksetId locks;  // held from this event on
+  };
+  struct Thread {
+    Thread(ClockPool& pool, ThreadId self) : time(pool, self) {}
+    ThreadTime
+        time;  // program order, hard edges, and each write before the reads that see it; ticks at every event
+    std::vector<LockChange> changes;
+    std::uint64_t stretch = 1;  // ends where another thread may be ordered after this one
+  };
+
+  Thread& thread(ThreadId id);
+  Location& location(ObjectId object);
+  void on_access(EventIndex index, const Event& event);
+  void on_lock(EventIndex index, const Event& event);
+  bool can_race(List& list, EventIndex index, const Event& event, LocksetId locks);
+  void close(Cut& cut);
+  const Acquire* last_acquire(const LockUser& user, const Cut& cut) const;
+  static bool include(Cut& cut, const Moment& moment);
+
+  ClockPool pool_;
+  std::vector<Thread> threads_;
+  std::vector<Location> locations_;
+  std::vector<std::vector<LockUser>> locks_;
+  std::vector<std::vector<Moment>> messages_;
+  HeldLocks held_;
+  PairSet pairs_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t passed_order_ = 0;
+  std::uint64_t passed_locks_ = 0;
+  std::uint64_t passed_ideal_ = 0;
+  std::uint64_t ideals_ = 0;
+  std::uint64_t rounds_ = 0;
+  std::uint64_t races_ = 0;
+};
+
+}  // namespace deadheat::detect

@@ -1,0 +1,123 @@
+// wcp: races unordered by weak causal precedence.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "detect/clocks.h"
+#include "detect/detector.h"
+#include "detect/held_locks.h"
+#include "detect/site_history.h"
+
+namespace deadheat::detect {
+
+class WeakCausalPrecedence final : public Stage {
+ public:
+  explicit WeakCausalPrecedence(StageContext context) : Stage(std::move(context)) {}
+  void on_event(EventIndex index, const Event& event) override;
+  Statistics statistics() const override;
+  std::uint64_t memory_bytes() const override;
+
+ private:
+  // What is known of each thread, without a clock of its own: the P of the paper.
+  class Known {
+   public:
+    explicit Known(ClockPool& pool) : pool_(&pool) {}
+    Clock at(ThreadId thread) const { return Clock(thread.value() < row_.size() ? row_[thread.value()] : 0); }
+    void join(const Moment& moment);
+    Moment now();
+
+   private:
+    ClockPool* pool_;
+    std::vector<std::uint32_t> row_;
+    Moment copy_;
+    bool changed_ = true;
+  };
+
+  struct Held {
+    std::uint32_t lock;
+    Clock acquired;
+    std::size_t log_start;
+  };
+  struct Logged {
+    ObjectId location;
+    bool read;
+    bool write;
+  };
+  struct Thread {
+    Thread(ClockPool& pool, ThreadId self) : hb(pool, self), hard(pool, self), wcp(pool) {}
+    ThreadTime hb;    // H: happens-before, with lock edges
+    ThreadTime hard;  // program order, fork, join, messages
+    Known wcp;        // P: weak causal precedence
+    std::vector<Held> held;
+    std::vector<Logged> log;  // accesses since the outermost lock was taken
+  };
+
+  // A critical section that is over.
+  struct Section {
+    Clock acquired;
+    Moment released;  // H of the release
+  };
+  struct User {
+    ThreadId thread;
+    std::vector<Section> sections;
+    std::vector<std::uint32_t>
+        ordered;  // per user: how many of that user's sections are ordered before this one
+  };
+  struct Lock {
+    Moment hb;
+    Moment wcp;
+    ThreadId last;
+    std::vector<User> users;
+  };
+
+  // Of a location in the critical sections of one lock: the last release after an access, and the last one by
+  // another thread than that.
+  struct Releases {
+    Moment last;
+    Moment other;
+    void add(const Moment& moment);
+    const Moment& not_by(ThreadId thread) const {
+      return last.empty() || last.thread() != thread ? last : other;
+    }
+  };
+  struct InLock {
+    std::uint32_t lock;
+    Releases reads;
+    Releases writes;
+  };
+  struct Location {
+    std::vector<InLock> locks;
+    // Where the last access was logged: saves logging it again in the same section.
+    ThreadId logged_by;
+    std::size_t logged_at = 0;
+  };
+  struct Message {
+    Moment hb, hard, wcp;
+  };
+
+  Thread& thread(ThreadId id);
+  Lock& lock(ObjectId object);
+  User& user(Lock& lock, ThreadId thread);
+  void on_access(EventIndex index, const Event& event);
+  void on_acquire(const Event& event);
+  void on_release(const Event& event);
+  void edge(Thread& from, Thread& to);
+  void tick(Thread& thread);
+  void learn(Thread& thread, const Moment& release);
+
+  ClockPool pool_;
+  std::deque<Thread> threads_;
+  std::vector<Lock> locks_;
+  std::vector<Location> locations_;
+  std::vector<std::vector<Message>> messages_;
+  HeldLocks held_;
+  SiteHistory history_;
+  std::uint64_t sections_ = 0;
+  std::uint64_t rule_a_ = 0;
+  std::uint64_t rule_b_ = 0;
+  std::uint64_t races_ = 0;
+};
+
+}  // namespace deadheat::detect

@@ -1,0 +1,49 @@
+// One real thread that takes the part of many: for playing traces into the real engine.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "runtime/watch/access.h"
+#include "runtime/watch/thread.h"
+
+namespace deadheat::watch {
+
+// A race as the engine told it, per byte of an arena of the test's.
+struct Told {
+  std::size_t later;     // the event being played
+  uintptr_t earlier_pc;  // where the engine says the other access was made
+  uintptr_t byte;
+
+  friend auto operator<=>(const Told&, const Told&) = default;
+};
+
+// What report_race (tests/fakes.cc) collects.
+extern std::size_t event_now;
+extern std::set<Told> told;
+
+class Actors {
+ public:
+  Actors();
+  ~Actors();
+  Actors(const Actors&) = delete;
+  Actors& operator=(const Actors&) = delete;
+
+  Thread* root() const { return root_; }
+  // The thread number `id`, created by `parent` (the root if null) when first asked for.
+  Thread* get(uint32_t id, Thread* parent = nullptr);
+  // Makes it the current thread, as far as hooks can tell.
+  Thread* enter(uint32_t id);
+
+ private:
+  struct Actor {
+    Thread* thread = nullptr;
+    DhHot hot{};
+    std::vector<DhFrame> frames;
+  };
+  Thread* root_;
+  std::map<uint32_t, Actor> actors_;
+};
+
+}  // namespace deadheat::watch

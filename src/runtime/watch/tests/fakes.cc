@@ -1,0 +1,64 @@
+// What stands in for the process around the engine: nobody reports, no signals come.
+#include "runtime/lane.h"
+#include "runtime/watch/race_report.h"
+#include "runtime/watch/tests/actors.h"
+
+namespace deadheat::lane {
+void (*deliver_pending_signals)() = nullptr;
+__thread uint32_t signals_pending = 0;
+void initialise() {}
+}  // namespace deadheat::lane
+
+namespace deadheat::watch {
+
+std::size_t event_now;
+std::set<Told> told;
+
+void report_race(Thread*, const AccessRequest& request, const Record& other, uintptr_t granule) {
+  for (unsigned i = 0; i < 8; ++i) {
+    uintptr_t const at = granule + i;
+    bool const in_request = at >= request.address && at < request.address + request.size;
+    if (in_request && ((other.mask >> i) & 1) != 0)
+      told.insert({event_now, access_of(other.stack, i).pc, at});
+  }
+}
+
+namespace {
+Thread* root_thread() {
+  static Thread* const root = (threads_initialise(), current_thread);
+  return root;
+}
+}  // namespace
+
+Actors::Actors() : root_(root_thread()) {
+  current_thread = root_;
+  told.clear();
+}
+
+Actors::~Actors() {
+  // The root learns that everybody is gone, so that their slots can be used again.
+  for (auto& [id, actor] : actors_) {
+    root_->clock.set(actor.thread->slot, actor.thread->span.used());
+    thread_abandon(actor.thread);
+  }
+  current_thread = root_;
+}
+
+Thread* Actors::get(uint32_t id, Thread* parent) {
+  Actor& a = actors_[id];
+  if (a.thread == nullptr) {
+    a.thread = thread_create(parent != nullptr ? parent : root_, 0);
+    a.frames.resize(4);
+    a.thread->frames = a.frames.data();
+    a.thread->frames_end = a.frames.data() + a.frames.size();
+    a.hot.next_frame = a.frames.data();
+    a.thread->hot = &a.hot;
+    a.thread->publish_floor();
+  }
+  alone = false;
+  return a.thread;
+}
+
+Thread* Actors::enter(uint32_t id) { return current_thread = get(id); }
+
+}  // namespace deadheat::watch
