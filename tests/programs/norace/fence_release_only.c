@@ -1,0 +1,24 @@
+// rule: fences
+// claim: a release fence and a relaxed store are a release for an acquire load
+// expect: nothing
+#include <stdatomic.h>
+
+#include "../order.h"
+
+int data;
+atomic_int flag;
+
+static void* writer(void* _) {
+  data = 1;
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(&flag, 1, memory_order_relaxed);
+  return NULL;
+}
+
+static void* reader(void* _) {
+  while (!atomic_load_explicit(&flag, memory_order_acquire)) doze(50);
+  use(data);
+  return NULL;
+}
+
+int main(void) { run2(writer, reader); }

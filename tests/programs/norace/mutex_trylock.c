@@ -1,0 +1,26 @@
+// rule: mutexes
+// claim: a trylock that succeeds orders like a lock
+// expect: nothing
+#include "../order.h"
+
+int data;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void* writer(void* _) {
+  pthread_mutex_lock(&mutex);
+  data = 1;
+  pthread_mutex_unlock(&mutex);
+  step();
+  return NULL;
+}
+
+static void* reader(void* _) {
+  await(1);
+  int result = pthread_mutex_trylock(&mutex);
+  if (result != 0) abort();
+  use(data);
+  pthread_mutex_unlock(&mutex);
+  return NULL;
+}
+
+int main(void) { run2(writer, reader); }

@@ -1,0 +1,22 @@
+// rule: loops
+// claim: two loops over two halves of an array do not
+// expect: nothing
+#include "../order.h"
+
+enum { kSize = 1000 };
+long array[kSize];
+int half = kSize / 2;
+
+static void* walker(void* _) {
+  for (int i = 0; i < half; i++) array[i] = i;
+  step();
+  return NULL;
+}
+
+static void* other(void* _) {
+  await(1);
+  for (int i = half; i < kSize; i++) array[i] = -i;
+  return NULL;
+}
+
+int main(void) { run2(walker, other); }

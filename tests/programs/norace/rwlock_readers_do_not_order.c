@@ -1,0 +1,25 @@
+// rule: read-write locks
+// claim: one writer's unlock orders the next reader
+// expect: nothing
+#include "../order.h"
+
+int aside;
+pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void* first(void* _) {
+  aside = 1;
+  pthread_rwlock_wrlock(&lock);
+  pthread_rwlock_unlock(&lock);
+  step();
+  return NULL;
+}
+
+static void* second(void* _) {
+  await(1);
+  pthread_rwlock_rdlock(&lock);
+  pthread_rwlock_unlock(&lock);
+  use(aside);
+  return NULL;
+}
+
+int main(void) { run2(first, second); }

@@ -1,0 +1,26 @@
+// rule: memory orders
+// claim: a failed compare-exchange writes nothing, so it releases nothing
+// expect: race write@a read@b
+#include <atomic>
+
+#include "../order.h"
+
+int data;
+std::atomic<int> flag{7};
+
+static void* writer(void*) {
+  data = 1;  // @a
+  int expected = 0;
+  use(flag.compare_exchange_strong(expected, 9, std::memory_order_seq_cst));
+  step();
+  return nullptr;
+}
+
+static void* reader(void*) {
+  await(1);
+  use(flag.load(std::memory_order_seq_cst));
+  use(data);  // @b
+  return nullptr;
+}
+
+int main() { run2(writer, reader); }

@@ -1,0 +1,28 @@
+// rule: the exact filter
+// claim: of nested locks, taking the inner one orders what came before its unlock only
+// expect: race write@a read@b
+#include "../order.h"
+
+int data;
+pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+
+static void* writer(void* _) {
+  pthread_mutex_lock(&outer);
+  pthread_mutex_lock(&inner);
+  data = 1;
+  pthread_mutex_unlock(&inner);
+  data = 2;  // @a
+  pthread_mutex_unlock(&outer);
+  step();
+  return NULL;
+}
+
+static void* reader(void* _) {
+  await(1);
+  pthread_mutex_lock(&inner);
+  use(data);  // @b
+  pthread_mutex_unlock(&inner);
+  return NULL;
+}
+
+int main(void) { run2(writer, reader); }

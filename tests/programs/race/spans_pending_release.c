@@ -1,0 +1,26 @@
+// rule: the exact filter
+// claim: a write after an unlock that nobody has taken up yet is not covered by the write before it
+// expect: race write@a read@b
+#include "../order.h"
+
+int data;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void* writer(void* _) {
+  pthread_mutex_lock(&mutex);
+  data = 1;
+  pthread_mutex_unlock(&mutex);
+  data = 2;  // @a
+  step();
+  return NULL;
+}
+
+static void* reader(void* _) {
+  await(1);
+  pthread_mutex_lock(&mutex);
+  use(data);  // @b
+  pthread_mutex_unlock(&mutex);
+  return NULL;
+}
+
+int main(void) { run2(writer, reader); }
