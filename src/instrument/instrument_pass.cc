@@ -16,6 +16,7 @@
 #include "instrument/module_setup.h"
 #include "instrument/neighbouring_accesses.h"
 #include "instrument/read_before_write.h"
+#include "instrument/source_lines.h"
 #include "instrument/sync_free_functions.h"
 
 namespace deadheat::instrument {
@@ -63,6 +64,7 @@ class ModuleInstrumenter {
 
   bool instrument(Function& function) {
     ++statistics_.functions;
+    restore_source_lines(function);
     EscapeAnalysis escapes(thread_locals_, analyses_.getResult<AAManager>(function));
     AccessList accesses = accesses_.collect(function, escapes, options_.is_on(Optimisation::kEscape));
     const SmallVector<AllocaInst*, 8> escaping = escaping_variables(function, escapes);

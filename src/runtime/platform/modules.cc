@@ -17,10 +17,11 @@ bool same(const char* a, const char* b) {
   return *a == *b;
 }
 
-// Lines of /proc/self/maps, read through a fixed buffer.
+// Lines of this thread's maps, read through a fixed buffer. Not /proc/self/maps: that is the main thread's,
+// and empty once the main thread has ended by pthread_exit while others live on.
 class MapsReader {
  public:
-  MapsReader() : fd_(static_cast<int>(sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0))) {}
+  MapsReader() : fd_(static_cast<int>(sys_open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0))) {}
   ~MapsReader() {
     if (fd_ >= 0) sys_close(fd_);
   }
@@ -86,6 +87,10 @@ unsigned read_modules() {
   if (modules == nullptr) modules = static_cast<Module*>(allocate(kMaxModules * sizeof(Module)));
   MapsReader maps;
   char line[4352];
+  // A module is a file with an executable mapping, which follows the one of its beginning. Other mapped files
+  // are data: they are not looked into, since one that was cut short would fault.
+  char candidate[4352] = "";
+  uintptr_t candidate_begin = 0;
   while (maps.next_line(line, sizeof line)) {
     const char* p = line;
     uintptr_t const begin = parse_hex(&p);
@@ -93,6 +98,7 @@ unsigned read_modules() {
     uintptr_t const end = parse_hex(&p);
     ++p;
     bool const readable = *p == 'r';
+    bool const executable = *p != '\0' && p[1] != '\0' && p[2] == 'x';
     p += 5;
     uint64_t const offset = parse_hex(&p);
     while (*p != '\0' && *p != '/') ++p;
@@ -108,9 +114,12 @@ unsigned read_modules() {
       if (end > known->end) known->end = end;
       continue;
     }
-    if (!readable || offset != 0 || module_count == kMaxModules) continue;
-    Module& m = modules[module_count++];
-    m = {load_bias(begin), begin, end, keep(p)};
+    if (readable && offset == 0) {
+      copy(candidate, p, static_cast<size_t>(line + sizeof line - p));
+      candidate_begin = begin;
+    }
+    if (!executable || !same(candidate, p) || module_count == kMaxModules) continue;
+    modules[module_count++] = {load_bias(candidate_begin), candidate_begin, end, keep(p)};
   }
   return module_count;
 }

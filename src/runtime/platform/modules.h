@@ -1,6 +1,6 @@
 // The executable and the shared libraries in this process, as a report needs them.
 //
-// Read from /proc/self/maps, not from the dynamic loader: its lock may be held by a thread that waits for us.
+// Read from /proc/thread-self/maps, not from the dynamic loader: its lock may be held by a thread that waits for us.
 #pragma once
 
 #include <stdint.h>

@@ -19,7 +19,7 @@ void write_start_line() {
   line.append("{\"t\":\"start\",\"deadheat\":1,\"pid\":%d,\"version\":\"%s\",\"mode\":\"watch\",\"argv\":[",
               platform::sys_getpid(), DEADHEAT_VERSION);
   // The program's arguments, as the kernel has them: argv itself may have been changed by now.
-  long const fd = platform::sys_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+  long const fd = platform::sys_open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC, 0);
   if (!platform::failed(fd)) {
     char text[4096];
     long const size = platform::sys_read(static_cast<int>(fd), text, sizeof text - 1);

@@ -1,0 +1,59 @@
+#include "instrument/source_lines.h"
+
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+namespace deadheat::instrument {
+
+using namespace llvm;
+
+namespace {
+
+constexpr unsigned kMaxSteps = 16;  // how far a line is looked for
+
+bool has_line(const Instruction& instruction) {
+  return instruction.getDebugLoc() && instruction.getDebugLoc().getLine() != 0;
+}
+
+bool touches_memory(const Instruction& instruction) {
+  return isa<LoadInst, StoreInst, AtomicRMWInst, AtomicCmpXchgInst, MemIntrinsic>(instruction);
+}
+
+// Breadth first through the users of the value: the first one with a line is where the program wanted it.
+const Instruction* user_with_line(const Instruction& instruction) {
+  SmallVector<const Instruction*, kMaxSteps> reached{&instruction};
+  for (unsigned at = 0; at < reached.size(); ++at) {
+    for (const User* user : reached[at]->users()) {
+      const auto* next = dyn_cast<Instruction>(user);
+      if (!next || is_contained(reached, next)) continue;
+      if (has_line(*next)) return next;
+      if (reached.size() == kMaxSteps) return nullptr;
+      reached.push_back(next);
+    }
+  }
+  return nullptr;
+}
+
+const Instruction* neighbour_with_line(const Instruction& instruction) {
+  for (const Instruction* next = &instruction; next; next = next->getNextNode())
+    if (has_line(*next)) return next;
+  for (const Instruction* previous = &instruction; previous; previous = previous->getPrevNode())
+    if (has_line(*previous)) return previous;
+  return nullptr;
+}
+
+}  // namespace
+
+void restore_source_lines(Function& function) {
+  if (!function.getSubprogram()) return;
+  for (Instruction& instruction : instructions(function)) {
+    if (!touches_memory(instruction) || has_line(instruction)) continue;
+    const Instruction* with_line = user_with_line(instruction);
+    if (!with_line) with_line = neighbour_with_line(instruction);
+    if (with_line) instruction.setDebugLoc(with_line->getDebugLoc());
+  }
+}
+
+}  // namespace deadheat::instrument
