@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -28,25 +28,25 @@ class ReportRawCommand : public Command {
  public:
   std::string name() const override { return "report-raw"; }
   std::string summary() const override { return "print the findings of a raw log as they come"; }
-  std::string usage() const override { return "report-raw [options] FD|FILE"; }
+  std::string usage() const override { return "report-raw [options] FD|FILE|-"; }
   std::string examples() const override { return "  deadheat report-raw 3 3<raw.log\n"; }
   bool hidden() const override { return true; }
 
   void add_options(CLI::App& app) override {
-    app.add_option("INPUT", input_, "number of an open file descriptor, or a file")->required();
+    app.add_option("INPUT", input_, "number of an open file descriptor, a file, or - for standard input")
+        ->required();
     reporting_.add_options(app);
   }
 
   int run(const std::vector<std::string>&) override {
     if (!reporting_.prepare()) return kExitUsage;
+    if (input_ == "-") input_ = "0";
     bool is_number = input_.size() < 6 && input_.find_first_not_of("0123456789") == std::string::npos;
     int fd = is_number ? std::stoi(input_) : open(input_.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
       complain(fmt::format("{}: cannot be read: {}", input_, std::strerror(errno)));
       return kExitUsage;
     }
-    report::RawParser parser(
-        [this](const report::RawLog& log, const report::RawRace& race) { on_race(log, race); });
     char buffer[1 << 16];
     while (true) {
       ssize_t count = read(fd, buffer, sizeof buffer);
@@ -56,9 +56,9 @@ class ReportRawCommand : public Command {
         return kExitUsage;
       }
       if (count == 0) break;
-      parser.feed({buffer, static_cast<std::size_t>(count)});
+      parser_.feed({buffer, static_cast<std::size_t>(count)});
     }
-    return end(parser.logs());
+    return end(parser_.logs());
   }
 
  private:
@@ -67,13 +67,13 @@ class ReportRawCommand : public Command {
     report::order_accesses(instance);
     bool is_new = reporting_.suppressions().match(instance) == nullptr &&
                   seen_.insert(report::identity_of(instance)).second;
-    instances_.push_back(std::move(instance));
+    instances_.push_back({std::move(instance), parser_.logs().size() - 1, race.id});
     if (!is_new || reporting_.quiet()) return;
     // Printed at once: the program may be killed before it ends. Its fingerprint is final, but for races
     // between the same two functions of a program without debug information.
     report::Report context;
     context.program.again = again(log);
-    std::vector<report::Finding> one = report::merge({instances_.back()});
+    std::vector<report::Finding> one = report::merge({instances_.back().finding});
     fmt::print(stderr, "{}",
                report::render_terminal(context, one[0], sources_, {.color = reporting_.color()}));
   }
@@ -81,7 +81,11 @@ class ReportRawCommand : public Command {
   int end(const std::vector<report::RawLog>& logs) {
     report::Report report;
     std::vector<report::Finding> instances;
-    for (report::Finding& instance : instances_) {
+    for (auto& [instance, log, id] : instances_) {
+      // How often is known at the end only.
+      report::RawRace race;
+      race.id = id;
+      instance.instances = logs[log].instances_of(race);
       if (reporting_.suppressions().match(instance) == nullptr) {
         instances.push_back(std::move(instance));
       } else {
@@ -112,7 +116,14 @@ class ReportRawCommand : public Command {
   Reporting reporting_;
   report::Symbolizer symbolizer_;
   report::SourceCache sources_;
-  std::vector<report::Finding> instances_;
+  struct Instance {
+    report::Finding finding;
+    std::size_t log;  // which of the parser's
+    std::optional<std::uint64_t> id;
+  };
+  std::vector<Instance> instances_;
+  report::RawParser parser_{
+      [this](const report::RawLog& log, const report::RawRace& race) { on_race(log, race); }};
   std::set<std::string> seen_, suppressed_;
 };
 

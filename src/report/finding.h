@@ -13,7 +13,8 @@ namespace deadheat::report {
 // A place a person knows. Any part may be missing: `function` without debug info, only `module`+`offset`
 // without symbols.
 struct Location {
-  std::string file;  // as the compiler was given it
+  std::string file;       // as the compiler was given it
+  std::string directory;  // where the compiler ran: what a relative `file` is relative to
   int line = 0;
   int column = 0;
   std::string function;

@@ -43,14 +43,16 @@ std::string text(std::string_view raw) {
   return safe;
 }
 
-std::string stack_html(const Stack& stack) {
+std::string stack_html(const Stack& whole) {
+  Stack stack = without_thread_start(whole);
   std::string html = "<ol class=\"stack mono\">";
   for (std::size_t i = 0; i < stack.size(); i++) {
     const Location& frame = stack[i];
-    bool is_interposed = frame.file.empty() && frame.offset == 0 && frame.place.empty();
-    html += fmt::format("<li title=\"{}\"><span class=\"n\">#{}</span>{}", text(frame.function), i,
-                        frame.function.empty() ? "??" : text(short_function(frame.function)));
-    if (!is_interposed) html += fmt::format("<span class=\"at\">{}</span>", text(place_text(frame)));
+    html += fmt::format("<li{} title=\"{}\"><span class=\"n\">#{}</span>{}",
+                        is_foreign(frame) ? " class=\"far\"" : "", text(frame.function), i,
+                        text(function_text(frame)));
+    std::string place = frame_place_text(frame);
+    if (!place.empty()) html += fmt::format("<span class=\"at\">{}</span>", text(place));
     html += "</li>";
   }
   if (stack.empty()) html += "<li>(no stack)</li>";

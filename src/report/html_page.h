@@ -34,6 +34,7 @@ margin-left:.5rem;white-space:nowrap}
 .side p{margin:.2rem 0}.value{color:var(--race)}
 ol.stack{list-style:none;margin:.3rem 0;padding:0;overflow-x:auto}
 ol.stack li{white-space:nowrap}ol.stack .n{color:var(--quiet);display:inline-block;width:2.2em}
+ol.stack .far,ol.stack .far .at{color:var(--quiet)}
 ol.stack .at{color:var(--link);margin-left:.8em}
 pre.source{margin:.5rem 0;padding:.5rem 0;background:var(--code);border:1px solid var(--line);border-radius:6px;overflow-x:auto}
 pre.source span{display:block;padding:0 .7rem;min-width:max-content}pre.source .hit{background:var(--mark)}

@@ -92,7 +92,9 @@ bool shown_before(const Finding& a, const Finding& b) {
   for (std::size_t i = 0; i < a.accesses.size() && i < b.accesses.size(); i++) {
     if (auto order = compare_accesses(a.accesses[i], b.accesses[i]); order != 0) return order < 0;
   }
-  return false;
+  if (a.variables.empty() || b.variables.empty()) return false;
+  auto key = [](const Variable& v) { return std::tuple(v.name.empty(), v.name, v.member); };
+  return key(a.variables[0]) < key(b.variables[0]);
 }
 
 std::string place_identity(const Location& location) {
@@ -154,11 +156,13 @@ std::vector<Finding> merge(std::vector<Finding> instances) {
   }
 
   for (auto& [identity, finding] : findings) {
-    // Whichever instance came first: what is shown does not depend on it.
-    if (finding.kind == Kind::kDataRace) {
-      std::sort(finding.variables.begin(), finding.variables.end(), [](const Variable& a, const Variable& b) {
-        return std::tuple(a.name.empty(), a.kind, a.name) < std::tuple(b.name.empty(), b.kind, b.name);
-      });
+    // The first variable is the one of the instance that is shown; the others are in no order that depends on
+    // time.
+    if (finding.kind == Kind::kDataRace && finding.variables.size() > 2) {
+      std::sort(
+          finding.variables.begin() + 1, finding.variables.end(), [](const Variable& a, const Variable& b) {
+            return std::tuple(a.name.empty(), a.kind, a.name) < std::tuple(b.name.empty(), b.kind, b.name);
+          });
     }
   }
 

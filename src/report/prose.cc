@@ -60,7 +60,9 @@ std::string variable_text(const Variable& variable) {
     case VariableKind::kThreadLocal: {
       std::string name = variable.member.empty() ? variable.name : variable.member;
       text = name.empty() ? std::string("a global") : name;
-      text += fmt::format(" ({}{}", variable.kind == VariableKind::kGlobal ? "global" : "thread-local", size);
+      std::string_view kind = variable.kind == VariableKind::kGlobal ? "global" : "thread-local";
+      text += variable.member.empty() ? fmt::format(" ({}{}", kind, size)
+                                      : fmt::format(" (in {} {}{}", kind, variable.name, size);
       if (!variable.declared.file.empty()) text += ", " + place_text(variable.declared);
       text += ")";
       break;
@@ -189,29 +191,6 @@ std::string summary_text(const Report& report) {
   if (instances > report.findings.size()) text += fmt::format(" ({} instances)", instances);
   if (report.suppressed > 0) text += fmt::format("; {} suppressed", report.suppressed);
   if (report.incomplete) text += "; incomplete";
-  return text;
-}
-
-std::string short_function(const std::string& function) {
-  static constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {
-      {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string"},
-      {"std::basic_string_view<char, std::char_traits<char>>", "std::string_view"},
-      {"std::basic_ostream<char, std::char_traits<char>>", "std::ostream"},
-      {"std::__cxx11::", "std::"},
-      {"(anonymous namespace)::", ""},
-  };
-  std::string text = function;
-  for (auto [from, to] : kSpellings) {
-    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-      text.replace(at, from.size(), to);
-    }
-  }
-  constexpr std::size_t kLongest = 160;
-  if (text.size() > kLongest) {
-    std::size_t cut = kLongest;
-    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) cut--;
-    text = text.substr(0, cut) + "...";
-  }
   return text;
 }
 

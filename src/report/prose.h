@@ -32,9 +32,6 @@ std::string sure_text(const Finding& finding);
 // "3 findings, 2 harmful, 1 unclassified; 1 suppressed".
 std::string summary_text(const Report& report);
 
-// A function's name with the standard library's long spellings made short. For people only.
-std::string short_function(const std::string& function);
-
 // The word as a POSIX shell takes it.
 std::string shell_quoted(const std::string& word);
 

@@ -1,5 +1,6 @@
 #include "report/raw.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -106,6 +107,8 @@ RawVariable variable_of(const Json& object) {
   variable.kind = variable_kind_named(text_of(object, "kind")).value_or(VariableKind::kUnknown);
   variable.name = text_of(object, "name");
   variable.function = text_of(object, "function");
+  variable.file = text_of(object, "file");
+  variable.line = static_cast<int>(std::min<std::uint64_t>(number_of(object, "line", 0), 1u << 30));
   variable.address = number_of(object, "addr", 0);
   variable.size = number_of(object, "size", 0);
   if (object.contains("thread")) variable.thread = small_of(object, "thread", 0);
@@ -138,6 +141,7 @@ RawAccess access_of(const Json& object, std::uint64_t address) {
 
 RawRace race_of(const Json& object) {
   RawRace race;
+  if (object.contains("id")) race.id = number_of(object, "id", 0);
   race.detector = text_of(object, "detector");
   race.address = number_of(object, "addr", 0);
   race.variable = variable_of(field(object, "var"));
@@ -152,10 +156,15 @@ RawRace race_of(const Json& object) {
 
 }  // namespace
 
+std::uint64_t RawLog::instances_of(const RawRace& race) const {
+  auto it = race.id ? instances.find(*race.id) : instances.end();
+  return it == instances.end() ? 1 : std::max<std::uint64_t>(1, it->second);
+}
+
 const RawModule* RawLog::module_of(std::uint64_t address) const {
   // Newest first: what was loaded last is what is there.
   for (auto it = modules.rbegin(); it != modules.rend(); ++it) {
-    if (address >= it->base && address < it->end) return &*it;
+    if (address >= it->begin && address < it->end) return &*it;
   }
   return nullptr;
 }
@@ -220,6 +229,7 @@ void RawParser::line(std::string_view text) {
       module.id = small_of(object, "id", 0);
       module.path = text_of(object, "path");
       module.base = number_of(object, "base", 0);
+      module.begin = number_of(object, "begin", module.base);
       module.end = number_of(object, "end", 0);
       module.build_id = text_of(object, "build_id");
       log().modules.push_back(std::move(module));
@@ -239,6 +249,8 @@ void RawParser::line(std::string_view text) {
       } else {
         log().races.push_back(std::move(race));
       }
+    } else if (type == "instances") {
+      log().instances[number_of(object, "race", 0)] = number_of(object, "count", 1);
     } else if (type == "note") {
       log().notes.push_back(text_of(object, "text"));
     } else if (type == "end") {

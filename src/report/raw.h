@@ -9,9 +9,10 @@
 //
 // The lines, by their `t`:
 //   start   pid, version, mode, argv, deadheat (version of this format)
-//   module  id, path, base (load bias), end, build_id
+//   module  id, path, base (load bias), begin (base if left out), end, build_id
 //   thread  id, parent, name, stack, os
-//   race    detector, addr, var, accesses, why
+//   race    id, detector, addr, var, accesses, why
+//   instances  race (its id), count: how often it was seen in all
 //   note    text
 //   end     exit, statistics
 // Stacks are innermost first and every entry is a return address.
@@ -38,7 +39,8 @@ using RawStack = std::vector<std::uint64_t>;  // return addresses in the program
 struct RawModule {
   std::uint32_t id = 0;
   std::string path;
-  std::uint64_t base = 0;  // load bias: address - base is the ELF file's virtual address
+  std::uint64_t base = 0;   // load bias: address - base is the ELF file's virtual address
+  std::uint64_t begin = 0;  // the first address, often base itself
   std::uint64_t end = 0;
   std::string build_id;  // hex, may be empty
 };
@@ -72,6 +74,8 @@ struct RawVariable {
   VariableKind kind = VariableKind::kUnknown;
   std::string name;
   std::string function;  // whose frame a stack variable is in
+  std::string file;      // where a stack variable is declared
+  int line = 0;
   std::uint64_t address = 0;
   std::uint64_t size = 0;
   std::optional<std::uint32_t> thread;
@@ -80,6 +84,7 @@ struct RawVariable {
 };
 
 struct RawRace {
+  std::optional<std::uint64_t> id;  // within its log
   std::string detector;
   std::uint64_t address = 0;
   RawVariable variable;
@@ -99,6 +104,7 @@ struct RawLog {
       modules;  // a later one replaces an earlier one at the same addresses (dlclose, dlopen)
   std::map<std::uint32_t, RawThread> threads;
   std::vector<RawRace> races;
+  std::map<std::uint64_t, std::uint64_t> instances;  // by the race's id; once if it is not here
   std::vector<std::string> notes;
 
   bool ended = false;  // the end line was seen: nothing is missing
@@ -107,6 +113,8 @@ struct RawLog {
 
   std::uint64_t damaged = 0;  // lines that could not be read
   std::string first_damage;   // what was wrong with the first of them
+
+  std::uint64_t instances_of(const RawRace& race) const;
 
   // The module that holds this address, or nullptr.
   const RawModule* module_of(std::uint64_t address) const;

@@ -113,6 +113,18 @@ TEST(Raw, AnotherFormatIsRefused) {
   EXPECT_THAT(log.first_damage, HasSubstr("expected raw format 1, found 2"));
 }
 
+TEST(Raw, InstancesAreCountedByTheRacesNumber) {
+  std::string race = kRace;
+  race.insert(1, "\"id\":7,");
+  RawLog log = only_log(race + "\n" + R"({"t":"instances","race":7,"count":41})" + "\n");
+  ASSERT_THAT(log.races, SizeIs(1));
+  EXPECT_EQ(log.instances_of(log.races[0]), 41u);
+  log.races[0].id = 8;
+  EXPECT_EQ(log.instances_of(log.races[0]), 1u);
+  log.races[0].id.reset();
+  EXPECT_EQ(log.instances_of(log.races[0]), 1u);
+}
+
 TEST(Raw, UnknownLinesAreOfANewerRuntimeAndIgnored) {
   EXPECT_EQ(only_log(lines({kStart, R"({"t":"weather","rain":true})"})).damaged, 0u);
 }
@@ -134,6 +146,10 @@ TEST(Raw, TheNewestModuleAtAnAddressCounts) {
   EXPECT_EQ(log.module_of(0x1900)->path, "/x/a.out");
   EXPECT_EQ(log.module_of(0x2000), nullptr);
   EXPECT_EQ(log.module_of(0xfff), nullptr);
+  RawLog late =
+      only_log(lines({R"({"t":"module","path":"/x/c","base":"0x0","begin":"0x400000","end":"0x500000"})"}));
+  EXPECT_EQ(late.module_of(0x1000), nullptr) << "a fixed address program starts at its first segment";
+  EXPECT_NE(late.module_of(0x400000), nullptr);
 }
 
 TEST(Raw, AnEndlessLineNeedsNoMemoryAndHidesNothingAfterIt) {

@@ -1,9 +1,14 @@
 #include "report/resolve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <string_view>
+#include <bit>
+#include <charconv>
+#include <string>
 
 #include "report/frames.h"
+#include "report/names.h"
 
 namespace deadheat::report {
 namespace {
@@ -39,15 +44,17 @@ class Resolver {
     access.size = raw.size;
     access.stack = stack(raw.stack);
     access.location = own_frame(access.stack);
-    access.value = raw.value;
-    access.value_before = raw.before;
+    if (raw.value) access.value = value(*raw.value, raw);
+    if (raw.before) access.value_before = value(*raw.before, raw);
     for (const RawLock& lock : raw.locks) {
       access.locks.push_back({data_name(lock.address), lock.address, lock.shared, stack(lock.stack)});
     }
     return access;
   }
 
+  // Before the accesses: their values are read by the variable's type.
   Variable variable(const RawVariable& raw, std::uint64_t address) {
+    address_ = address;
     Variable variable;
     variable.kind = raw.kind;
     variable.name = raw.name;
@@ -57,10 +64,15 @@ class Resolver {
     variable.allocated = stack(raw.stack);
     variable.freed = stack(raw.freed);
     variable.declared.function = raw.function;
+    variable.declared.file = raw.file;
+    variable.declared.line = raw.file.empty() ? 0 : raw.line;
     if (raw.kind == VariableKind::kGlobal || (raw.kind == VariableKind::kUnknown && raw.address == 0)) {
       if (auto symbol = data(address)) {
         variable.kind = VariableKind::kGlobal;
         variable.name = symbol->first.name;
+        if (!symbol->first.part.empty()) variable.member = symbol->first.name + symbol->first.part;
+        scalar_ = symbol->first.scalar;
+        scalar_size_ = symbol->first.scalar_size;
         variable.size = symbol->first.size;
         variable.address = symbol->first.start + symbol->second;
         variable.declared = symbol->first.declared;
@@ -68,6 +80,34 @@ class Resolver {
     }
     if (address >= variable.address) variable.offset = address - variable.address;
     return variable;
+  }
+
+  // The runtime sends bits. Where the variable's type is known, they are written as what they mean.
+  std::string value(const std::string& bits, const RawAccess& raw) const {
+    if (raw.size != scalar_size_ || raw.size > 8 || raw.size == 0 || raw.address != address_) return bits;
+    std::uint64_t number = 0;
+    if (!bits.starts_with("0x")) return bits;
+    auto [end, error] = std::from_chars(bits.data() + 2, bits.data() + bits.size(), number, 16);
+    if (error != std::errc() || end != bits.data() + bits.size()) return bits;
+    switch (scalar_) {
+      case Scalar::kSigned: {
+        int unused = 64 - 8 * static_cast<int>(raw.size);
+        return std::to_string(static_cast<std::int64_t>(number << unused) >> unused);
+      }
+      case Scalar::kUnsigned:
+        return std::to_string(number);
+      case Scalar::kBoolean:
+        return number == 0 ? "false" : number == 1 ? "true" : bits;
+      case Scalar::kFloat:
+        if (raw.size == 4) return fmt::format("{}", std::bit_cast<float>(static_cast<std::uint32_t>(number)));
+        if (raw.size == 8) return fmt::format("{}", std::bit_cast<double>(number));
+        return bits;
+      case Scalar::kPointer:
+        return number == 0 ? "null" : hex(number);
+      case Scalar::kUnknown:
+        return bits;
+    }
+    return bits;
   }
 
   void add_thread(std::vector<Thread>& threads, std::uint32_t id) {
@@ -98,11 +138,15 @@ class Resolver {
     auto symbol = data(address);
     if (!symbol) return {};
     std::uint64_t offset = address - symbol->second - symbol->first.start;
+    if (!symbol->first.part.empty()) return symbol->first.name + symbol->first.part;
     return offset == 0 ? symbol->first.name : symbol->first.name + "+" + std::to_string(offset);
   }
 
   const RawLog& log_;
   Symbolizer& symbolizer_;
+  std::uint64_t address_ = 0;
+  Scalar scalar_ = Scalar::kUnknown;
+  std::uint64_t scalar_size_ = 0;
 };
 
 }  // namespace
@@ -112,6 +156,7 @@ Finding resolve(const RawLog& log, const RawRace& race, Symbolizer& symbolizer) 
   Finding finding;
   if (!race.detector.empty()) finding.detectors.push_back(race.detector);
   finding.why = race.why;
+  finding.instances = log.instances_of(race);
   finding.variables.push_back(resolver.variable(race.variable, race.address));
   for (const RawAccess& access : race.accesses) {
     finding.accesses.push_back(resolver.access(access));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -101,8 +102,14 @@ class Writer {
     return invocation;
   }
 
-  Json artifact(std::string_view path) const {
+  Json artifact(const std::string& file, const std::string& directory = "") const {
     Json artifact = Json::object();
+    // Viewers know the sources' root, not where each compiler ran.
+    std::string full = file;
+    if (!file.starts_with("/") && !directory.empty() && !root_.empty() && directory != root_) {
+      full = std::filesystem::path(directory + "/" + file).lexically_normal().string();
+    }
+    std::string_view path = full;
     if (!root_.empty() && path.starts_with(root_) && path.size() > root_.size() &&
         path[root_.size()] == '/') {
       path.remove_prefix(root_.size() + 1);
@@ -134,7 +141,7 @@ class Writer {
       }
     }
     if (!file.empty()) {
-      json["physicalLocation"]["artifactLocation"] = artifact(file);
+      json["physicalLocation"]["artifactLocation"] = artifact(file, location.directory);
       if (line > 0) json["physicalLocation"]["region"]["startLine"] = line;
       if (line > 0 && location.column > 0)
         json["physicalLocation"]["region"]["startColumn"] = location.column;
@@ -159,8 +166,7 @@ class Writer {
     flow["locations"] = Json::array();
     std::size_t count = std::min(kMaxFrames, access.stack.size());
     for (std::size_t i = count; i-- > 0;) {
-      std::string message =
-          i == 0 ? operation_text(access) : "calls " + short_function(access.stack[i - 1].function);
+      std::string message = i == 0 ? operation_text(access) : "calls " + function_text(access.stack[i - 1]);
       flow["locations"].push_back({{"location", location(access.stack[i], message)}});
     }
     if (count == 0)
@@ -179,7 +185,7 @@ class Writer {
       const Access& access = finding.accesses[i];
       text += fmt::format("{}{} by {} at {}", i > 0 ? ", " : "", operation_text(access),
                           thread_text(finding, access.thread), place_text(access.location));
-      if (!access.location.function.empty()) text += " in " + short_function(access.location.function);
+      if (!access.location.function.empty()) text += " in " + function_text(access.location);
     }
     text += ".";
     if (std::string why = why_text(finding); !why.empty()) text += " Why: " + why + ".";

@@ -85,17 +85,23 @@ std::string printable(std::string_view text) {
 }
 
 const std::vector<std::string>& SourceCache::file(const Location& location) {
-  auto [it, is_new] = files_.try_emplace(location.file);
+  auto [it, is_new] = files_.try_emplace({location.directory, location.file});
   std::vector<std::string>& lines = it->second;
   if (!is_new) return lines;
+  // Relative to where the compiler ran; if that is gone (another machine built it), relative to here.
+  std::string path = location.file;
+  if (path[0] != '/' && !location.directory.empty()) path = location.directory + "/" + path;
   struct stat source{}, module{};
-  if (stat(location.file.c_str(), &source) != 0 || !S_ISREG(source.st_mode)) return lines;
-  if (static_cast<std::size_t>(source.st_size) > kMaxFile) return lines;
+  if (stat(path.c_str(), &source) != 0) {
+    path = location.file;
+    if (stat(path.c_str(), &source) != 0) return lines;
+  }
+  if (!S_ISREG(source.st_mode) || static_cast<std::size_t>(source.st_size) > kMaxFile) return lines;
   if (!location.module.empty() && stat(location.module.c_str(), &module) == 0 &&
       source.st_mtim.tv_sec > module.st_mtim.tv_sec) {
     return lines;
   }
-  std::ifstream in(location.file, std::ios::binary);
+  std::ifstream in(path, std::ios::binary);
   std::string line;
   while (std::getline(in, line)) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

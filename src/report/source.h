@@ -4,6 +4,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/finding.h"
@@ -24,7 +26,7 @@ class SourceCache {
  private:
   const std::vector<std::string>& file(const Location& location);
 
-  std::map<std::string, std::vector<std::string>> files_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> files_;
 };
 
 // What may be shown on a terminal or put into a report: control characters and bytes that are not UTF-8 are

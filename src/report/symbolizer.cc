@@ -5,7 +5,9 @@
 #include <llvm/Object/BuildID.h>
 #include <llvm/Object/ObjectFile.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 namespace deadheat::report {
@@ -56,6 +58,7 @@ class Symbolizer::Impl {
         llvm::consumeError(frames.takeError());
       }
     }
+    name_as_given(stack, module, address);
     if (stack.empty()) stack.emplace_back();
     for (Location& location : stack) {
       location.module = module;
@@ -81,6 +84,12 @@ class Symbolizer::Impl {
     symbol.size = global->Size;
     symbol.declared.file = known(global->DeclFile);
     symbol.declared.line = static_cast<int>(global->DeclLine);
+    if (auto details = debug_info(module).data(symbol.start, address)) {
+      if (!details->declared.file.empty()) symbol.declared = details->declared;
+      symbol.part = details->part;
+      symbol.scalar = details->scalar;
+      symbol.scalar_size = details->scalar_size;
+    }
     return symbol;
   }
 
@@ -96,6 +105,27 @@ class Symbolizer::Impl {
       location.column = location.file.empty() ? 0 : static_cast<int>(info.Column);
     }
     return location;
+  }
+
+  DebugInfo& debug_info(const std::string& module) {
+    std::unique_ptr<DebugInfo>& info = debug_info_[module];
+    if (!info) info = std::make_unique<DebugInfo>(module);
+    return *info;
+  }
+
+  // A source that was given with its full path, from inside its own folder, is stored as if it had been given
+  // relative to it. What the unit is called is what the user wrote.
+  void name_as_given(Stack& stack, const std::string& module, std::uint64_t address) {
+    bool any_file =
+        std::any_of(stack.begin(), stack.end(), [](const Location& l) { return !l.file.empty(); });
+    if (!any_file) return;
+    auto unit = debug_info(module).unit_of_code(address);
+    if (!unit) return;
+    for (Location& location : stack) {
+      if (location.file.empty() || location.file[0] == '/') continue;
+      location.directory = unit->directory;
+      if (unit->file == unit->directory + "/" + location.file) location.file = unit->file;
+    }
   }
 
   // Whether the file on disk is still what the program had loaded.
@@ -116,6 +146,7 @@ class Symbolizer::Impl {
   llvm::symbolize::LLVMSymbolizer llvm_;
   std::map<std::pair<std::string, std::uint64_t>, Stack> code_;
   std::map<std::string, bool> usable_;
+  std::map<std::string, std::unique_ptr<DebugInfo>> debug_info_;
 };
 
 Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {}

@@ -1,9 +1,10 @@
 // From addresses to what a person knows: functions, files, lines, variables.
 //
-// LLVM's symbolizer library does the work, in this process. The LLVM headers stay in symbolizer.cc. Answers
-// degrade with what the binary has: debug information gives inlined frames, file, line and column; a symbol
-// table gives the function; a stripped binary gives module and offset. A module that is missing, or was
-// rebuilt since the run (another build id), is not asked at all: a wrong line is worse than none.
+// LLVM's symbolizer library does the work, in this process. The LLVM headers stay in symbolizer.cc and
+// debug_info.cc. Answers degrade with what the binary has: debug information gives inlined frames, file, line
+// and column; a symbol table gives the function; a stripped binary gives module and offset. A module that is
+// missing, or was rebuilt since the run (another build id), is not asked at all: a wrong line is worse than
+// none.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,19 @@
 #include <optional>
 #include <string>
 
+#include "report/debug_info.h"
 #include "report/finding.h"
 
 namespace deadheat::report {
 
 struct DataSymbol {
   std::string name;
+  std::string part;         // of the variable, that the address is in: ".balance", "[3].x"
   std::uint64_t start = 0;  // virtual address in the module
   std::uint64_t size = 0;
   Location declared;
+  Scalar scalar = Scalar::kUnknown;  // what is at the address
+  std::uint64_t scalar_size = 0;
 };
 
 class Symbolizer {

@@ -31,18 +31,21 @@ class Page {
   }
   void blank() { text_ += '\n'; }
 
-  void stack(const Stack& stack, std::string_view indent) {
+  void stack(const Stack& whole, std::string_view indent) {
+    Stack stack = without_thread_start(whole);
     std::size_t width = 0;
-    for (const Location& frame : stack)
+    for (const Location& frame : stack) {
       width = std::max(width, std::min<std::size_t>(function_text(frame).size(), 44));
+    }
     for (std::size_t i = 0; i < stack.size(); i++) {
-      std::string function = function_text(stack[i]);
-      std::string place = frame_place(stack[i]);
+      std::string function = printable(function_text(stack[i]));
+      std::string place = printable(frame_place_text(stack[i]));
       std::string pad(width > function.size() ? width - function.size() : 0, ' ');
       if (place.empty()) {
         line(fmt::format("{}#{:<2} {}", indent, i, function));
       } else {
-        line(fmt::format("{}#{:<2} {}{}  {}", indent, i, function, pad, ink(Ink::kPlace, place)));
+        Ink how = is_foreign(stack[i]) ? Ink::kQuiet : Ink::kPlace;
+        line(fmt::format("{}#{:<2} {}{}  {}", indent, i, function, pad, ink(how, place)));
       }
     }
     if (stack.empty()) line(fmt::format("{}{}", indent, ink(Ink::kQuiet, "(no stack)")));
@@ -62,16 +65,6 @@ class Page {
   std::string take() { return std::move(text_); }
 
  private:
-  static std::string function_text(const Location& frame) {
-    return frame.function.empty() ? "??" : printable(short_function(frame.function));
-  }
-
-  static std::string frame_place(const Location& frame) {
-    if (!frame.file.empty() || !frame.place.empty()) return printable(place_text(frame));
-    if (frame.offset == 0) return {};  // a call that the runtime stands in for
-    return printable(place_text(frame));
-  }
-
   bool color_;
   std::string text_;
 };
@@ -81,8 +74,8 @@ std::string lock_text(const Lock& lock) {
   if (lock.shared) text += " (for reading)";
   if (!lock.acquired.empty()) {
     Location place = own_frame(lock.acquired);
-    text += fmt::format(", taken at {}", place_text(place));
-    if (!place.function.empty()) text += fmt::format(" in {}", short_function(place.function));
+    text += fmt::format(", taken at {}", frame_place_text(place));
+    if (!place.function.empty()) text += fmt::format(" in {}", function_text(place));
   }
   return printable(text);
 }

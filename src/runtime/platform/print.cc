@@ -1,5 +1,9 @@
 #include "runtime/platform/print.h"
 
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
 #include "runtime/platform/memory.h"
 #include "runtime/platform/syscalls.h"
 
@@ -102,11 +106,51 @@ void Text::append(const char* format, ...) {
   va_end(arguments);
 }
 
+namespace {
+
+// Our writes must never raise SIGPIPE in the program: the reader of our findings, or of standard error, may
+// be gone.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    syscall6(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&kPipe), reinterpret_cast<long>(&mask_),
+             sizeof mask_);
+    uint64_t pending = 0;
+    syscall6(SYS_rt_sigpending, reinterpret_cast<long>(&pending), sizeof pending);
+    was_pending_ = (pending & kPipe) != 0;
+  }
+  ~WithoutSigpipe() {
+    if (broken && !was_pending_) {
+      timespec const none{};
+      syscall6(SYS_rt_sigtimedwait, reinterpret_cast<long>(&kPipe), 0, reinterpret_cast<long>(&none),
+               sizeof kPipe);
+    }
+    syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask_), 0, sizeof mask_);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+
+  bool broken = false;
+
+ private:
+  static constexpr uint64_t kPipe = uint64_t{1} << (SIGPIPE - 1);
+  uint64_t mask_ = 0;
+  bool was_pending_ = false;
+};
+
+}  // namespace
+
 bool Text::write_to(int fd) const {
+  WithoutSigpipe guard;
   size_t done = 0;
   while (done < size_) {
     long const written = sys_write(fd, data_ + done, size_ - done);
-    if (written == -EINTR || written == -EAGAIN) continue;
+    if (written == -EINTR) continue;
+    if (written == -EAGAIN) {
+      sys_yield();  // a descriptor the program made non-blocking (standard error, mostly)
+      continue;
+    }
+    guard.broken = written == -EPIPE;
     if (written <= 0) return false;
     done += static_cast<size_t>(written);
   }
@@ -114,7 +158,26 @@ bool Text::write_to(int fd) const {
 }
 
 namespace {
+
+struct FileId {
+  dev_t device;
+  ino_t inode;
+  bool open;
+
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+
+FileId file_at(int fd) {
+  struct stat status{};
+  bool const open = !failed(syscall6(SYS_fstat, fd, reinterpret_cast<long>(&status)));
+  return open ? FileId{status.st_dev, status.st_ino, true} : FileId{0, 0, false};
+}
+
+FileId standard_error_at_start;
+bool standard_error_remembered;
+
 void message(const char* format, va_list arguments) {
+  if (!standard_error_intact()) return;
   Text text;
   text.append("deadheat: ");
   text.append_list(format, arguments);
@@ -122,6 +185,16 @@ void message(const char* format, va_list arguments) {
   text.write_to(2);
 }
 }  // namespace
+
+void remember_standard_error() {
+  standard_error_at_start = file_at(2);
+  standard_error_remembered = true;
+}
+
+bool standard_error_intact() {
+  if (!standard_error_remembered) return true;
+  return standard_error_at_start.open && file_at(2) == standard_error_at_start;
+}
 
 void warn(const char* format, ...) {
   va_list arguments;

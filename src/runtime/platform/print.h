@@ -34,6 +34,11 @@ class Text {
   size_t capacity_ = 0;
 };
 
+// Descriptor 2 is standard error only as long as it is the file it was at the start: a program may close it
+// and open something of its own there, which is not ours to write to.
+void remember_standard_error();
+bool standard_error_intact();
+
 // "deadheat: ..." on standard error.
 void warn(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void die(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "runtime/platform/options.h"
+#include "runtime/platform/print.h"
 #include "runtime/platform/syscalls.h"
 
 namespace deadheat::platform {
@@ -24,7 +25,7 @@ bool executable(const char* path) { return !failed(syscall6(SYS_access, reinterp
   if (failed(syscall6(SYS_close_range, 4, ~0u, 0))) {
     for (int fd = 4; fd < 1024; ++fd) sys_close(fd);
   }
-  const char* const arguments[] = {path, "report-raw", "-", nullptr};
+  const char* const arguments[] = {path, "report-raw", "0", nullptr};
   syscall6(SYS_execve, reinterpret_cast<long>(path), reinterpret_cast<long>(arguments),
            reinterpret_cast<long>(environment()));
   syscall6(SYS_exit_group, 127);
@@ -34,6 +35,7 @@ bool executable(const char* path) { return !failed(syscall6(SYS_access, reinterp
 }  // namespace
 
 bool start_reporter(const char* tool, Reporter* reporter) {
+  if (!standard_error_intact()) return false;  // nowhere to print to
   const char* const places[] = {tool, DEADHEAT_TOOL_PATH, "/usr/local/bin/deadheat", "/usr/bin/deadheat"};
   const char* path = nullptr;
   for (const char* place : places) {

@@ -78,6 +78,7 @@ bool finished;
 void initialise() {
   if (__atomic_exchange_n(&initialising, true, __ATOMIC_ACQ_REL)) return;
   KeepErrno const keep;
+  platform::remember_standard_error();
   platform::options();
   threads_initialise();
   if (platform::options().log != nullptr) {

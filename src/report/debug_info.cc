@@ -1,0 +1,220 @@
+#include "report/debug_info.h"
+
+#include <llvm/DebugInfo/DWARF/DWARFCompileUnit.h>
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/DebugInfo/DWARF/DWARFDie.h>
+#include <llvm/DebugInfo/DWARF/DWARFUnit.h>
+#include <llvm/Object/ObjectFile.h>
+
+#include <string_view>
+
+namespace deadheat::report {
+namespace {
+
+using llvm::DWARFDie;
+namespace dwarf = llvm::dwarf;
+
+constexpr std::uint64_t kPointerSize = 8;
+// Types nest; a damaged or hostile file may nest them endlessly.
+constexpr int kMaxDepth = 32;
+
+std::uint64_t number(const DWARFDie& die, dwarf::Attribute attribute, std::uint64_t otherwise) {
+  return dwarf::toUnsigned(die.find(attribute), otherwise);
+}
+
+DWARFDie type_of(const DWARFDie& die) {
+  return die.getAttributeValueAsReferencedDie(dwarf::DW_AT_type).resolveTypeUnitReference();
+}
+
+// The type without names and qualifiers.
+DWARFDie bare(DWARFDie type) {
+  for (int i = 0; i < kMaxDepth && type; i++) {
+    switch (type.getTag()) {
+      case dwarf::DW_TAG_typedef:
+      case dwarf::DW_TAG_const_type:
+      case dwarf::DW_TAG_volatile_type:
+      case dwarf::DW_TAG_restrict_type:
+      case dwarf::DW_TAG_atomic_type:
+        type = type_of(type);
+        continue;
+      default:
+        return type;
+    }
+  }
+  return {};
+}
+
+bool is_standard_library(DWARFDie type) {
+  for (DWARFDie parent = type.getParent(); parent; parent = parent.getParent()) {
+    const char* name = parent.getTag() == dwarf::DW_TAG_namespace ? parent.getShortName() : nullptr;
+    if (name != nullptr && std::string_view(name) == "std") return true;
+  }
+  return false;
+}
+
+// Appends the way from `type` to the byte at `offset` in it.
+class PartFinder {
+ public:
+  explicit PartFinder(DataDetails& details) : details_(details) {}
+
+  void walk(DWARFDie type, std::uint64_t offset, int depth = 0) {
+    type = bare(type);
+    if (!type || depth > kMaxDepth) return;
+    switch (type.getTag()) {
+      case dwarf::DW_TAG_structure_type:
+      case dwarf::DW_TAG_class_type:
+        // How the standard library lays out its own things is no help to anybody.
+        if (!is_standard_library(type)) walk_members(type, offset, depth);
+        break;
+      case dwarf::DW_TAG_array_type:
+        walk_array(type, offset, depth);
+        break;
+      case dwarf::DW_TAG_base_type:
+      case dwarf::DW_TAG_enumeration_type:
+      case dwarf::DW_TAG_pointer_type:
+      case dwarf::DW_TAG_reference_type:
+        set_scalar(type, offset);
+        break;
+      default:
+        break;  // a union's bytes have several names
+    }
+  }
+
+ private:
+  void walk_members(DWARFDie type, std::uint64_t offset, int depth) {
+    for (DWARFDie member : type.children()) {
+      bool is_base = member.getTag() == dwarf::DW_TAG_inheritance;
+      if (!is_base && member.getTag() != dwarf::DW_TAG_member) continue;
+      if (member.find(dwarf::DW_AT_external) || member.find(dwarf::DW_AT_data_bit_offset)) continue;
+      DWARFDie member_type = type_of(member);
+      std::uint64_t start = number(member, dwarf::DW_AT_data_member_location, 0);
+      std::uint64_t size = member_type ? member_type.getTypeSize(kPointerSize).value_or(0) : 0;
+      if (offset < start || offset >= start + size) continue;
+      const char* name = member.getShortName();
+      if (!is_base && name != nullptr && *name != '\0') details_.part += std::string(".") + name;
+      walk(member_type, offset - start, depth + 1);
+      return;
+    }
+  }
+
+  void walk_array(DWARFDie type, std::uint64_t offset, int depth) {
+    DWARFDie element = type_of(type);
+    std::uint64_t size = element ? element.getTypeSize(kPointerSize).value_or(0) : 0;
+    if (size == 0) return;
+    std::uint64_t index = offset / size;
+    // Dimensions from the outside in; the strides are products of what follows.
+    std::vector<std::uint64_t> counts;
+    for (DWARFDie range : type.children()) {
+      if (range.getTag() != dwarf::DW_TAG_subrange_type) continue;
+      std::uint64_t count = number(range, dwarf::DW_AT_count, number(range, dwarf::DW_AT_upper_bound, 0) + 1);
+      counts.push_back(count == 0 ? 1 : count);
+    }
+    std::uint64_t stride = 1;
+    for (std::size_t i = 1; i < counts.size(); i++) stride *= counts[i];
+    for (std::size_t i = 0; i < counts.size() && stride > 0; i++) {
+      details_.part += "[" + std::to_string(index / stride) + "]";
+      index %= stride;
+      stride /= i + 1 < counts.size() ? counts[i + 1] : 1;
+    }
+    walk(element, offset % size, depth + 1);
+  }
+
+  void set_scalar(DWARFDie type, std::uint64_t offset) {
+    if (offset != 0) return;  // in the middle of a number
+    details_.scalar_size = type.getTypeSize(kPointerSize).value_or(0);
+    if (type.getTag() == dwarf::DW_TAG_pointer_type || type.getTag() == dwarf::DW_TAG_reference_type) {
+      details_.scalar = Scalar::kPointer;
+      return;
+    }
+    if (type.getTag() == dwarf::DW_TAG_enumeration_type) {
+      details_.scalar = Scalar::kSigned;
+      return;
+    }
+    switch (number(type, dwarf::DW_AT_encoding, 0)) {
+      case dwarf::DW_ATE_boolean:
+        details_.scalar = Scalar::kBoolean;
+        break;
+      case dwarf::DW_ATE_float:
+        details_.scalar = Scalar::kFloat;
+        break;
+      case dwarf::DW_ATE_signed:
+      case dwarf::DW_ATE_signed_char:
+        details_.scalar = Scalar::kSigned;
+        break;
+      case dwarf::DW_ATE_unsigned:
+      case dwarf::DW_ATE_unsigned_char:
+      case dwarf::DW_ATE_UTF:
+        details_.scalar = Scalar::kUnsigned;
+        break;
+      default:
+        break;
+    }
+  }
+
+  DataDetails& details_;
+};
+
+}  // namespace
+
+class DebugInfo::Impl {
+ public:
+  explicit Impl(const std::string& module) {
+    auto file = llvm::object::ObjectFile::createObjectFile(module);
+    if (!file) {
+      llvm::consumeError(file.takeError());
+      return;
+    }
+    file_ = std::move(*file);
+    // What is wrong with a module's debug information is its compiler's business, not this report's.
+    auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
+    context_ = llvm::DWARFContext::create(
+        *file_.getBinary(), llvm::DWARFContext::ProcessDebugRelocations::Ignore, nullptr, "", ignore, ignore);
+  }
+
+  std::optional<CompileUnit> unit_of_code(std::uint64_t address) {
+    llvm::DWARFCompileUnit* unit = context_ ? context_->getCompileUnitForCodeAddress(address) : nullptr;
+    if (unit == nullptr) return std::nullopt;
+    CompileUnit result;
+    const char* name = unit->getUnitDIE().getShortName();
+    const char* directory = unit->getCompilationDir();
+    result.file = name == nullptr ? "" : name;
+    result.directory = directory == nullptr ? "" : directory;
+    return result;
+  }
+
+  std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address) {
+    llvm::DWARFCompileUnit* unit = context_ ? context_->getCompileUnitForDataAddress(address) : nullptr;
+    if (unit == nullptr) return std::nullopt;
+    DWARFDie variable = unit->getVariableForAddress(address);
+    if (!variable) return std::nullopt;
+    DataDetails details;
+    DWARFDie declared = variable;
+    if (DWARFDie other = variable.getAttributeValueAsReferencedDie(dwarf::DW_AT_specification))
+      declared = other;
+    details.declared.file =
+        declared.getDeclFile(llvm::DILineInfoSpecifier::FileLineInfoKind::RelativeFilePath);
+    details.declared.line = static_cast<int>(declared.getDeclLine());
+    if (const char* directory = unit->getCompilationDir()) details.declared.directory = directory;
+    DWARFDie type = type_of(variable);
+    if (!type) type = type_of(declared);
+    if (address >= start) PartFinder(details).walk(type, address - start);
+    return details;
+  }
+
+ private:
+  llvm::object::OwningBinary<llvm::object::ObjectFile> file_;
+  std::unique_ptr<llvm::DWARFContext> context_;
+};
+
+DebugInfo::DebugInfo(const std::string& module) : impl_(std::make_unique<Impl>(module)) {}
+DebugInfo::~DebugInfo() = default;
+
+std::optional<CompileUnit> DebugInfo::unit_of_code(std::uint64_t address) {
+  return impl_->unit_of_code(address);
+}
+
+std::optional<DataDetails> DebugInfo::data(std::uint64_t start, std::uint64_t address) {
+  return impl_->data(start, address);
+}
+
+}  // namespace deadheat::report

@@ -1,0 +1,48 @@
+// What DWARF knows beyond LLVM's symbolizer: how the compiler was called, and which part of a variable an
+// address is in.
+//
+// Only symbolizer.cc uses it. Every answer may be missing: a module may have no debug information, keep it in
+// another file, or describe a variable in a way that is not understood here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "report/finding.h"
+
+namespace deadheat::report {
+
+// How the compiler was called for the code at an address.
+struct CompileUnit {
+  std::string file;       // as it was given
+  std::string directory;  // where it ran
+};
+
+enum class Scalar { kUnknown, kSigned, kUnsigned, kBoolean, kFloat, kPointer };
+
+struct DataDetails {
+  Location declared;
+  std::string part;  // ".in.b[2]": what to append to the variable's name; empty if it is the whole variable
+  Scalar scalar = Scalar::kUnknown;
+  std::uint64_t scalar_size = 0;
+};
+
+class DebugInfo {
+ public:
+  explicit DebugInfo(const std::string& module);
+  ~DebugInfo();
+  DebugInfo(const DebugInfo&) = delete;
+  DebugInfo& operator=(const DebugInfo&) = delete;
+
+  std::optional<CompileUnit> unit_of_code(std::uint64_t address);
+  // `start`: where the variable starts; `address`: the byte that is asked for.
+  std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace deadheat::report
