@@ -1,9 +1,9 @@
 // Spans: when an access can no longer show anything that an earlier one of the same thread does not show
 // already.
 //
-// The idea is the thesis's span redundancy ("A Fast and Precise Race Detector", section 3.6, after RedCard):
-// between two outgoing edges of a thread, its first access to a location stands for the later ones. Here a
-// span does not end at every release but only at releases that can matter:
+// The idea is span redundancy (Rajagopalan, "Fast and Precise On-the-fly Data Race Detection", section 3.6,
+// after RedCard): between two outgoing edges of a thread, its first access to a location stands for the later
+// ones. Here a span does not end at every release but only at releases that can matter:
 //
 //   An access a2 is covered by an earlier access a1 of the same thread (same bytes, same or stronger kind) if
 //   and only if no release of that thread between them is observed or pending.
@@ -19,93 +19,114 @@
 // At the second w(x) nobody has observed rel(A), but T1 is about to; the first w(x) is then ordered before
 // r(x) and the second one is not.
 //
-// In numbers: releases of a thread are numbered; an access is labelled with the number of the next release;
-// a1 covers a2 if label(a1) > n for every observed or pending release n at the time of a2. The largest
-// observed number only grows. Pending releases form a list in the order of their numbers, so the largest one
-// is at its end, and every operation takes constant time.
+// In numbers: an access is labelled, a release publishes the largest label so far, and the present label is
+//
+//   1 + max(published(r) : r observed or pending)
+//
+// so that a1 covers a2 iff label(a1) is at or above the present label. A loop that takes a lock nobody else
+// wants comes back to the same label in every critical section, and what it touches there is never looked at
+// twice.
 //
 // Why it is exact for the first race of each location: let a2 be dropped, covered by a1.
 //  - a2 as the later access of a race (e, a2): if e is before a1, then (e, a1) is a race that comes first. If
-//  e is between
-//    them, a1 ordered before e would need a release after a1 that was observed before a2, so (a1, e) is a
-//    race that comes first.
+//  e is between them,
+//    a1 ordered before e would need a release after a1 that was observed before a2, so (a1, e) is a race that
+//    comes first.
 //  - a2 as the earlier access of a race (a2, e): a1 ordered before e would need a release after a1 that e's
-//  thread
-//    takes up; one after a2 would order a2 as well, and one between them would be observed or pending at a2.
+//  thread takes up; one
+//    after a2 would order a2 as well, and one between them would be observed or pending at a2.
 //
-// This header needs no library beyond <cstdint>: the runtime inside the user's program uses it as well. It
-// does no locking. Tests: spans_test.cc compares filtered and unfiltered detectors on all small traces and on
-// random ones.
+// Taking back is done for the last few exclusive locks only (kPending); any other release counts as observed
+// at once, which is always safe: labels are then larger than they need to be. Whether a release was observed
+// is asked only when its lock is taken again, so a thread never writes to another's clock.
+//
+// Freestanding: the runtime inside the user's program uses this header, one clock per thread; the offline
+// filter is spans_filter.cc. `LockKey` names a lock: its address online, its id offline. Tests: spans_test.cc
+// compares filtered and unfiltered detectors, watch/tests/model_test.cc the runtime, on all small traces and
+// on random ones.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 namespace deadheat::detect {
 
-struct SpanThread;
-
-// The state of one lock, zero at first. Must not move while its release is pending.
-struct SpanLock {
-  SpanThread* releaser = nullptr;  // whose release is pending; null if none is
-  std::uint64_t number = 0;        // of that release
-  SpanLock* older = nullptr;
-  SpanLock* newer = nullptr;
-};
-
-// The state of one thread. Must not move while it has pending releases.
-struct SpanThread {
-  std::uint64_t next = 1;      // number of the next release: the label of accesses now
-  std::uint64_t observed = 0;  // largest number of an observed release
-  SpanLock* newest = nullptr;  // pending releases
-};
-
-// The label to remember with an access that was not covered. 0 is no access's label.
-inline std::uint64_t span_label(const SpanThread& thread) { return thread.next; }
-
-// An access with this label or a larger one covers what the thread does now.
-inline std::uint64_t span_start(const SpanThread& thread) {
-  const std::uint64_t pending = thread.newest == nullptr ? 0 : thread.newest->number;
-  return 1 + (pending > thread.observed ? pending : thread.observed);
-}
-
-inline bool span_covers(std::uint64_t label, const SpanThread& thread) { return label >= span_start(thread); }
-
-namespace spans_internal {
-inline void unlink(SpanLock& lock) {
-  if (lock.newer == nullptr) {
-    lock.releaser->newest = lock.older;
-  } else {
-    lock.newer->older = lock.older;
+template <class LockKey, unsigned kPending = 4>
+class SpanClock {
+ public:
+  void start(uint32_t first_label) {
+    label_ = first_label;
+    used_ = first_label - 1;
+    observed_ = first_label - 1;
+    pending_count_ = 0;
   }
-  if (lock.older != nullptr) lock.older->newer = lock.newer;
-  lock.releaser = nullptr;
-  lock.older = nullptr;
-  lock.newer = nullptr;
-}
-}  // namespace spans_internal
 
-inline void span_acquire(SpanThread& thread, SpanLock& lock) {
-  SpanThread* const releaser = lock.releaser;
-  if (releaser == nullptr) return;
-  spans_internal::unlink(lock);
-  if (releaser != &thread && releaser->observed < lock.number) releaser->observed = lock.number;
-}
-
-inline void span_release(SpanThread& thread, SpanLock& lock) {
-  // A release without an acquire in between: what was pending counts as observed, which is always safe.
-  if (lock.releaser != nullptr) {
-    SpanThread& before = *lock.releaser;
-    spans_internal::unlink(lock);
-    if (before.observed < lock.number) before.observed = lock.number;
+  uint32_t label() const { return label_; }
+  // The largest label of any access so far: what a release publishes.
+  uint32_t used() const { return used_; }
+  void note_used() {
+    if (used_ < label_) used_ = label_;
   }
-  lock.releaser = &thread;
-  lock.number = thread.next++;
-  lock.older = thread.newest;
-  if (lock.older != nullptr) lock.older->newer = &lock;
-  thread.newest = &lock;
-}
 
-// A fork, a send, a release store: an edge that others may take up at any time from now on.
-inline void span_publish(SpanThread& thread) { thread.observed = thread.next++; }
+  // A release that anybody may observe at any time. Returns what it publishes.
+  uint32_t release() {
+    if (observed_ < used_) observed_ = used_;
+    update();
+    return used_;
+  }
+
+  // The release of an exclusive lock, which `acquire_lock` may take back.
+  uint32_t release_lock(LockKey lock) {
+    for (unsigned i = 0; i < pending_count_; ++i) {
+      if (pending_[i].lock == lock) {
+        // Taken again without our being told: the earlier release may have been observed.
+        if (observed_ < pending_[i].published) observed_ = pending_[i].published;
+        pending_[i].published = used_;
+        update();
+        return used_;
+      }
+    }
+    if (pending_count_ == kPending) {
+      // The oldest has the smallest published clock: giving it up costs the least.
+      if (observed_ < pending_[0].published) observed_ = pending_[0].published;
+      for (unsigned i = 1; i < kPending; ++i) pending_[i - 1] = pending_[i];
+      --pending_count_;
+    }
+    pending_[pending_count_++] = {lock, used_};
+    update();
+    return used_;
+  }
+
+  // This thread has taken `lock`. `unobserved`: nobody else had it since this thread released it.
+  void acquire_lock(LockKey lock, bool unobserved) {
+    for (unsigned i = 0; i < pending_count_; ++i) {
+      if (pending_[i].lock != lock) continue;
+      if (!unobserved && observed_ < pending_[i].published) observed_ = pending_[i].published;
+      for (unsigned j = i + 1; j < pending_count_; ++j) pending_[j - 1] = pending_[j];
+      --pending_count_;
+      update();
+      return;
+    }
+  }
+
+ private:
+  struct Pending {
+    LockKey lock;
+    uint32_t published;
+  };
+
+  void update() {
+    uint32_t highest = observed_;
+    for (unsigned i = 0; i < pending_count_; ++i) {
+      if (highest < pending_[i].published) highest = pending_[i].published;
+    }
+    label_ = highest + 1;
+  }
+
+  uint32_t label_ = 1;
+  uint32_t used_ = 0;
+  uint32_t observed_ = 0;
+  uint32_t pending_count_ = 0;
+  Pending pending_[kPending];
+};
 
 }  // namespace deadheat::detect

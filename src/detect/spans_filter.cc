@@ -68,22 +68,27 @@ void SpansFilter::on_sync(const Event& event) {
     while (locks_.size() <= object) locks_.emplace_back();
   }
   switch (event.kind) {
-    case EventKind::kAcquire:
-      span_acquire(self.span, locks_[object]);
+    case EventKind::kAcquire: {
+      Lock& lock = locks_[object];
+      const bool own = lock.releaser == event.thread;
+      self.span.acquire_lock(event.object, own && !lock.observed);
+      if (!own) lock.observed = true;
       ++self.held;
       break;
+    }
     case EventKind::kRelease:
-      span_release(self.span, locks_[object]);
+      self.span.release_lock(event.object);
+      locks_[object] = {event.thread, false};
       if (self.held > 0) --self.held;
       break;
     case EventKind::kFork:
     case EventKind::kSend:
     case EventKind::kEnd:
-      span_publish(self.span);
+      self.span.release();
       break;
     case EventKind::kJoin:
       // The child may have no `end` of its own.
-      span_publish(thread(ThreadId(static_cast<std::uint32_t>(object))).span);
+      thread(ThreadId(static_cast<std::uint32_t>(object))).span.release();
       break;
     default:
       break;
@@ -95,8 +100,8 @@ bool SpansFilter::covered(Thread& self, const Event& event) {
   const SiteId site = by_site ? event.site : SiteId(0);
   const bool write = event.kind == EventKind::kWrite;
 
-  std::uint64_t label = span_label(self.span);
-  std::uint64_t start = span_start(self.span);
+  std::uint64_t label = self.span.label();
+  std::uint64_t start = label;
   if (rule_ == DropRule::kSection) label = start = self.sections;
   if (rule_ == DropRule::kReads) label = start = self.changes;
 
@@ -134,6 +139,7 @@ bool SpansFilter::covered(Thread& self, const Event& event) {
   entry.thread = event.thread;
   entry.site = site;
   entry.held = self.held;
+  self.span.note_used();
   entry.read = label;
   if (write) entry.write = label;
   // A write starts a new stretch of reads for shb and syncp, so it is not remembered as one of them.
@@ -143,7 +149,7 @@ bool SpansFilter::covered(Thread& self, const Event& event) {
 
 std::uint64_t SpansFilter::memory_bytes() const {
   return cache_.capacity() * sizeof(Remembered) + locations_.capacity() * sizeof(Location) +
-         locks_.size() * sizeof(SpanLock) + threads_.size() * sizeof(Thread);
+         locks_.size() * sizeof(Lock) + threads_.size() * sizeof(Thread);
 }
 
 Statistics SpansFilter::statistics() const { return {{"accesses", seen_}, {"dropped", dropped_}}; }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "detect/detector.h"
@@ -20,7 +19,8 @@ class SpansFilter final : public Filter {
 
  private:
   struct Thread {
-    SpanThread span;
+    Thread() { span.start(1); }
+    SpanClock<ObjectId, 16> span;
     std::uint64_t sections = 1;  // synchronisations so far
     std::uint64_t changes = 1;   // events that are neither reads nor branches so far
     std::uint32_t held = 0;
@@ -35,6 +35,10 @@ class SpansFilter final : public Filter {
     std::uint32_t held = 0;
     std::uint32_t writes = 0;  // kReads: writes of the location by any thread so far
   };
+  struct Lock {
+    ThreadId releaser = ThreadId(~std::uint32_t{0});
+    bool observed = false;  // somebody else has taken it since
+  };
   struct Location {
     ThreadId last = ThreadId(~std::uint32_t{0});
     std::uint32_t writes = 0;
@@ -45,8 +49,8 @@ class SpansFilter final : public Filter {
   bool covered(Thread& thread, const Event& event);
 
   DropRule rule_;
-  std::deque<Thread> threads_;  // deques: spans.h wants them to stay where they are
-  std::deque<SpanLock> locks_;
+  std::vector<Thread> threads_;
+  std::vector<Lock> locks_;
   std::vector<Location> locations_;
   std::vector<Remembered> cache_;
   std::uint64_t evicted_ = 0;

@@ -15,56 +15,75 @@ namespace {
 using testing::build_trace;
 using testing::run_detector;
 
+// One access that is let through; returns its label.
+template <class Clock>
+std::uint32_t access(Clock& thread) {
+  thread.note_used();
+  return thread.label();
+}
+
 TEST(SpanRule, AReleaseThatNobodyCanTakeUpEndsNoSpan) {
-  SpanThread thread;
-  SpanLock lock;
-  const std::uint64_t label = span_label(thread);
-  EXPECT_TRUE(span_covers(label, thread));
-  span_acquire(thread, lock);
-  EXPECT_TRUE(span_covers(label, thread));
-  span_release(thread, lock);
-  EXPECT_FALSE(span_covers(label, thread)) << "pending";
-  span_acquire(thread, lock);
-  EXPECT_TRUE(span_covers(label, thread)) << "superseded";
-  span_release(thread, lock);
-  EXPECT_FALSE(span_covers(label, thread)) << "pending again";
+  SpanClock<int> thread;
+  thread.start(1);
+  const std::uint32_t label = access(thread);
+  thread.acquire_lock(1, true);
+  EXPECT_EQ(thread.label(), label);
+  thread.release_lock(1);
+  EXPECT_GT(thread.label(), label) << "pending";
+  thread.acquire_lock(1, true);
+  EXPECT_EQ(thread.label(), label) << "superseded";
+  thread.release_lock(1);
+  EXPECT_GT(thread.label(), label) << "pending again";
 }
 
 TEST(SpanRule, AnObservedReleaseEndsTheSpanForGood) {
-  SpanThread thread, other;
-  SpanLock lock;
-  const std::uint64_t before = span_label(thread);
-  span_release(thread, lock);
-  const std::uint64_t after = span_label(thread);
-  span_acquire(other, lock);
-  EXPECT_FALSE(span_covers(before, thread));
-  EXPECT_TRUE(span_covers(after, thread));
-  span_release(other, lock);
-  span_acquire(thread, lock);
-  EXPECT_FALSE(span_covers(before, thread));
-  EXPECT_TRUE(span_covers(after, thread));
+  SpanClock<int> thread;
+  thread.start(1);
+  const std::uint32_t before = access(thread);
+  thread.release_lock(1);
+  const std::uint32_t after = access(thread);
+  thread.acquire_lock(1, false);
+  EXPECT_LT(before, thread.label());
+  EXPECT_GE(after, thread.label());
 }
 
 TEST(SpanRule, PendingReleasesOfSeveralLocksAreTakenBackInAnyOrder) {
-  SpanThread thread;
-  SpanLock a, b, c;
-  const std::uint64_t start = span_label(thread);
-  span_release(thread, a);
-  const std::uint64_t after_a = span_label(thread);
-  span_release(thread, b);
-  const std::uint64_t after_b = span_label(thread);
-  span_release(thread, c);
-  const std::uint64_t after_c = span_label(thread);
-  EXPECT_FALSE(span_covers(after_b, thread));
-  EXPECT_TRUE(span_covers(after_c, thread));
-  span_acquire(thread, c);
-  EXPECT_FALSE(span_covers(after_a, thread));
-  EXPECT_TRUE(span_covers(after_b, thread));
-  span_acquire(thread, a);
-  EXPECT_FALSE(span_covers(after_a, thread)) << "b is still pending";
-  span_acquire(thread, b);
-  EXPECT_TRUE(span_covers(start, thread));
-  EXPECT_EQ(thread.newest, nullptr);
+  SpanClock<char> thread;
+  thread.start(1);
+  const std::uint32_t start = access(thread);
+  thread.release_lock('a');
+  const std::uint32_t after_a = access(thread);
+  thread.release_lock('b');
+  const std::uint32_t after_b = access(thread);
+  thread.release_lock('c');
+  EXPECT_LT(after_b, thread.label());
+  thread.acquire_lock('c', true);
+  EXPECT_LT(after_a, thread.label());
+  EXPECT_GE(after_b, thread.label());
+  thread.acquire_lock('a', true);
+  EXPECT_LT(after_a, thread.label()) << "b is still pending";
+  thread.acquire_lock('b', true);
+  EXPECT_GE(start, thread.label());
+}
+
+TEST(SpanRule, MorePendingReleasesThanAreKeptCountAsObserved) {
+  SpanClock<int, 2> thread;
+  thread.start(1);
+  const std::uint32_t first = access(thread);
+  for (int lock = 1; lock <= 3; ++lock) {
+    thread.release_lock(lock);
+    access(thread);
+  }
+  for (int lock = 3; lock >= 1; --lock) thread.acquire_lock(lock, true);
+  EXPECT_LT(first, thread.label()) << "the release of lock 1 could no longer be taken back";
+}
+
+TEST(SpanRule, AReleaseWithNothingBeforeItStartsNoLabel) {
+  SpanClock<int> thread;
+  thread.start(1);
+  const std::uint32_t label = thread.label();
+  thread.release();
+  EXPECT_EQ(thread.label(), label);
 }
 
 TEST(Spans, APendingReleaseIsNotTakenForAnUnobservedOne) {

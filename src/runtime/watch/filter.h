@@ -1,6 +1,6 @@
 // Which accesses the detector gets to see: `--filter spans|tree|none`.
 //
-//   spans   the default: labels and coverage, exact (src/detect/span_clock.h); asked by the inlined hooks
+//   spans   the default: labels and coverage, exact (src/detect/spans.h); asked by the inlined hooks
 //   tree    the thesis's concurrential equivalence (src/detect/tree.h) in front of plain FastTrack: a
 //   yardstick, and not exact
 //           in front of a happens-before detector; docs/performance.md says what it loses

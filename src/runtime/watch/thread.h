@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "detect/span_clock.h"
+#include "detect/spans.h"
 #include "runtime/abi.h"
 #include "runtime/lane.h"
 #include "runtime/watch/epoch.h"
