@@ -1,6 +1,47 @@
+// Which objects the bytes behind a file descriptor flow through: "a byte read was written before".
 #pragma once
+
+#include <sys/socket.h>
+
 #include "runtime/interpose/interpose.h"
+
 namespace deadheat::interpose {
-inline void descriptors_fork_prepare() {}
-inline void descriptors_fork_done() {}
+
+// What a read from a descriptor acquires from and a write to it releases to. Null: nothing is ordered
+// (regular files, terminals, sockets that are not connected).
+struct Channel {
+  const void* in;
+  const void* out;
+};
+// Keeps errno. Any number may be asked for, open or not.
+Channel channel_of(int fd);
+
+// Where a datagram to this address goes.
+const void* datagram_object(int fd, const sockaddr* to, socklen_t size);
+// What a connection is made through: listen releases and connect acquires; connect releases and accept
+// acquires.
+const void* connection_object(int fd);
+const void* connection_object(int fd, const sockaddr* to, socklen_t size);
+
+// Bookkeeping for what the kernel does not tell apart.
+void made_anonymous(int fd);          // eventfd, epoll: all share one inode
+void made_signalfd(int fd, bool is);  // a read from it is the receipt of signals
+bool is_signalfd(int fd);
+void made_pair(int a, int b);  // socketpair: two inodes, no names
+void duplicated(int from, int to);
+void closed(int fd);
+
+void descriptors_fork_prepare();
+void descriptors_fork_done();
+
+// Telling the lane about a transfer.
+inline void before_sending(int fd) {
+  Channel const channel = channel_of(fd);
+  if (channel.out != nullptr) lane::release(channel.out);
+}
+inline void after_receiving(int fd) {
+  Channel const channel = channel_of(fd);
+  if (channel.in != nullptr) lane::acquire(channel.in);
+}
+
 }  // namespace deadheat::interpose

@@ -1,0 +1,124 @@
+// The C++ library's own synchronisation that programs reach without a lock of theirs.
+//
+// Local statics: compiled code looks at the guard's first byte itself (an acquire load, instrumented like any
+// other) and calls __cxa_guard_acquire if it is zero. What the initialiser did is released to the guard's
+// address, where both find it.
+//
+// std::exception_ptr: its count of owners is inside libstdc++. The last owner destroys the exception, so it
+// comes after whatever the others did to it.
+//
+// Nothing needed: std::thread, mutex, condition_variable, call_once, future and the like call pthread
+// functions, and shared_ptr, atomic and jthread are headers, compiled into the program. __cxa_throw and
+// __cxa_rethrow touch only their own thread's exceptions. std::locale and ios_base::Init count their
+// references with atomics of the library on objects that only the library touches.
+#include "runtime/interpose/interpose.h"
+#include "runtime/platform/syscalls.h"
+
+using namespace deadheat;
+using namespace deadheat::interpose;
+
+#ifdef DEADHEAT_INTERPOSE_STATIC
+// A static C program has no C++ library, and a C++ one pulls in only what it refers to: weak, with our own to
+// fall back on.
+#define WEAK_REAL(result, name, ...) \
+  extern "C" __attribute__((weak)) result real_##name(__VA_ARGS__) __asm__("__real_" #name)
+#define REAL_OR_NULL(name) real_or_null(&real_##name)
+namespace {
+template <class Function>
+Function* real_or_null(Function* function) {
+  __asm__("" : "+r"(function));
+  return function;
+}
+}  // namespace
+#else
+#define WEAK_REAL(result, name, ...) DECLARE_REAL_OF(result, name, __VA_ARGS__)
+#define REAL_OR_NULL(name) REAL_IF_ANY(name)
+#endif
+
+// --- Guards of local statics
+
+WEAK_REAL(int, __cxa_guard_acquire, uint64_t* guard);
+WEAK_REAL(void, __cxa_guard_release, uint64_t* guard);
+WEAK_REAL(void, __cxa_guard_abort, uint64_t* guard);
+
+namespace {
+
+// For programs whose C++ library is linked in statically, where ours has taken the place of its definition.
+// Byte 0 says "done", as the ABI wants it; byte 1 "somebody is at it"; waiting is by yielding.
+uint8_t* guard_byte(uint64_t* guard, unsigned index) { return reinterpret_cast<uint8_t*>(guard) + index; }
+
+int own_guard_acquire(uint64_t* guard) {
+  for (;;) {
+    if (__atomic_load_n(guard_byte(guard, 0), __ATOMIC_ACQUIRE) != 0) return 0;
+    if (__atomic_exchange_n(guard_byte(guard, 1), uint8_t{1}, __ATOMIC_ACQUIRE) == 0) {
+      if (__atomic_load_n(guard_byte(guard, 0), __ATOMIC_ACQUIRE) == 0) return 1;
+      __atomic_store_n(guard_byte(guard, 1), uint8_t{0}, __ATOMIC_RELEASE);
+      return 0;
+    }
+    platform::sys_yield();
+  }
+}
+void own_guard_release(uint64_t* guard, bool done) {
+  if (done) __atomic_store_n(guard_byte(guard, 0), uint8_t{1}, __ATOMIC_RELEASE);
+  __atomic_store_n(guard_byte(guard, 1), uint8_t{0}, __ATOMIC_RELEASE);
+}
+
+// Either the library's three or our three.
+bool library_has_guards() {
+  return REAL_OR_NULL(__cxa_guard_acquire) != nullptr && REAL_OR_NULL(__cxa_guard_release) != nullptr &&
+         REAL_OR_NULL(__cxa_guard_abort) != nullptr;
+}
+
+}  // namespace
+
+INTERPOSE_ONLY(int, __cxa_guard_acquire, uint64_t* guard) {
+  int const mine = library_has_guards() ? REAL_OR_NULL(__cxa_guard_acquire)(guard) : own_guard_acquire(guard);
+  // Done by another: ordered after it. Ours to do: ordered after whoever tried before and gave up.
+  lane::acquire(guard);
+  return mine;
+}
+INTERPOSE_ONLY(void, __cxa_guard_release, uint64_t* guard) {
+  lane::release(guard);
+  if (library_has_guards()) {
+    REAL_OR_NULL(__cxa_guard_release)(guard);
+  } else {
+    own_guard_release(guard, true);
+  }
+}
+INTERPOSE_ONLY(void, __cxa_guard_abort, uint64_t* guard) {
+  lane::release(guard);
+  if (library_has_guards()) {
+    REAL_OR_NULL(__cxa_guard_abort)(guard);
+  } else {
+    own_guard_release(guard, false);
+  }
+}
+
+// --- std::exception_ptr. The object is one pointer to the exception.
+
+namespace {
+struct ExceptionPointer {
+  void* exception;
+};
+}  // namespace
+
+WEAK_REAL(void, _ZNSt15__exception_ptr13exception_ptr9_M_addrefEv, ExceptionPointer* self);
+WEAK_REAL(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, ExceptionPointer* self);
+
+INTERPOSE_ONLY(void, _ZNSt15__exception_ptr13exception_ptr9_M_addrefEv, ExceptionPointer* self) {
+  auto* const real = REAL_OR_NULL(_ZNSt15__exception_ptr13exception_ptr9_M_addrefEv);
+  if (real == nullptr) no_such_function("std::exception_ptr");
+  real(self);
+}
+INTERPOSE_ONLY(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, ExceptionPointer* self) {
+  void* const exception = self->exception;
+  if (exception != nullptr) {
+    lane::release(exception);
+    // Known only afterwards whether this was the last; being ordered after the other releases does no harm if
+    // it was not.
+    lane::acquire(exception);
+  }
+  auto* const real = REAL_OR_NULL(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv);
+  if (real == nullptr) no_such_function("std::exception_ptr");
+  real(self);
+}

@@ -1,0 +1,377 @@
+// Both ends of a channel must come to the same object. Nothing is remembered per descriptor where the kernel
+// can be asked instead, because descriptors come and go in ways we do not see (fclose, closedir, inherited,
+// received):
+//
+//   pipe, fifo       device and inode are the same at both ends
+//   TCP, UDP         ports: what is sent from port a to port b is received at b from a; addresses are left
+//   out, so that
+//                    0.0.0.0, 127.0.0.1 and ::ffff:127.0.0.1 are one
+//   unix sockets     names: "to" and "from" the name of the server; all clients of one server share them
+//   socketpair       two unnamed sockets: their inodes, remembered as a pair. Unnamed and not remembered
+//   (inherited):
+//                    one object for all of these
+//   eventfd, epoll   all have the same inode: a number given at creation, handed on by dup; unknown ones
+//   share one
+//
+// Where several channels share an object, or a later write is released to it before an earlier one is read,
+// the lane sees more order than there is: a race may be missed, none is invented.
+//
+// The objects are entries of a table. When a part of it is full, all open descriptors are asked what they
+// use, and what nobody uses is forgotten; if that is not enough, one object serves for all that is left.
+#include "runtime/interpose/descriptors.h"
+
+#include <netinet/in.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
+
+using namespace deadheat;
+using namespace deadheat::interpose;
+using platform::failed;
+using platform::syscall6;
+
+namespace {
+
+// --- The table
+
+enum class Kind : uint64_t {
+  kPipe = 1,
+  kStream,      // TCP: from port, to port
+  kDatagram,    // UDP: to port
+  kUnixTo,      // by name
+  kUnixFrom,    //
+  kPairMember,  // what a socketpair's member receives, by inode
+  kPeer,        // not a channel: the inode of the other member
+  kConnected,   // not a channel: what a connected stream socket uses, so that it is asked only once
+  kListening,   //
+  kAnonymous,
+  kUnixUnknown,
+};
+
+struct Entry {
+  uint64_t id;     // 0: free
+  uint64_t value;  // for entries that are not channels
+  bool marked;
+};
+
+constexpr unsigned kWays = 8;
+constexpr unsigned kBuckets = 4096;
+Entry table[kBuckets][kWays];
+Entry overflow;
+unsigned inserted_since_sweep = ~0u / 2;
+platform::Spinlock table_lock;
+
+uint64_t mix(uint64_t x) {
+  x ^= x >> 31;
+  x *= 0x9e3779b97f4a7c15u;
+  x ^= x >> 29;
+  x *= 0xbf58476d1ce4e5b9u;
+  return x ^ (x >> 32);
+}
+uint64_t id_of(Kind kind, uint64_t a, uint64_t b = 0) {
+  uint64_t const id = mix(mix(mix(static_cast<uint64_t>(kind)) + a) + b);
+  return id != 0 ? id : 1;
+}
+
+// All of the following REQUIRE table_lock.
+
+Entry* find(uint64_t id) {
+  for (Entry& entry : table[id % kBuckets]) {
+    if (entry.id == id) return &entry;
+  }
+  return nullptr;
+}
+
+bool sweeping;
+void sweep();
+
+Entry* find_or_make(uint64_t id) {
+  Entry* const known = find(id);
+  if (known != nullptr || sweeping) return known;
+  for (unsigned attempt = 0; attempt < 2; ++attempt) {
+    for (Entry& entry : table[id % kBuckets]) {
+      if (entry.id != 0) continue;
+      entry = Entry{id, 0, false};
+      ++inserted_since_sweep;
+      return &entry;
+    }
+    if (inserted_since_sweep < kBuckets / 4) break;
+    sweep();
+  }
+  return &overflow;
+}
+
+Entry* object(Kind kind, uint64_t a, uint64_t b = 0) { return find_or_make(id_of(kind, a, b)); }
+
+uint64_t position(const Entry* entry) {
+  return entry == &overflow ? kBuckets * kWays : static_cast<uint64_t>(entry - &table[0][0]);
+}
+Entry* at_position(uint64_t position) {
+  return position == kBuckets * kWays ? &overflow : &table[0][0] + position;
+}
+
+// --- What the kernel knows
+
+struct Name {
+  sockaddr_storage address;
+  socklen_t size;  // 0: none
+};
+Name name_of(int fd, long call) {
+  Name name;
+  name.size = sizeof name.address;
+  if (failed(syscall6(call, fd, reinterpret_cast<long>(&name.address), reinterpret_cast<long>(&name.size)))) {
+    name.size = 0;
+    name.address.ss_family = AF_UNSPEC;
+  }
+  return name;
+}
+int socket_option(int fd, int option) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  syscall6(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&value),
+           reinterpret_cast<long>(&size));
+  return value;
+}
+
+uint16_t port_of(const sockaddr* address, socklen_t size) {
+  if (address->sa_family == AF_INET && size >= sizeof(sockaddr_in)) {
+    return reinterpret_cast<const sockaddr_in*>(address)->sin_port;
+  }
+  if (address->sa_family == AF_INET6 && size >= sizeof(sockaddr_in6)) {
+    return reinterpret_cast<const sockaddr_in6*>(address)->sin6_port;
+  }
+  return 0;
+}
+const sockaddr* plain(const Name& name) { return reinterpret_cast<const sockaddr*>(&name.address); }
+
+// 0: unnamed.
+uint64_t path_hash(const sockaddr* address, socklen_t size) {
+  if (address->sa_family != AF_UNIX || size <= offsetof(sockaddr_un, sun_path)) return 0;
+  const char* const path = reinterpret_cast<const sockaddr_un*>(address)->sun_path;
+  size_t const room = size - offsetof(sockaddr_un, sun_path);
+  uint64_t hash = 1;
+  // An abstract name starts with a zero and goes on to the end; a path ends at one.
+  for (size_t i = 0; i < room && (i == 0 || path[0] == 0 || path[i] != 0); ++i) {
+    hash = mix(hash + static_cast<unsigned char>(path[i]) + 1);
+  }
+  return hash;
+}
+
+// --- Descriptors that only a number tells apart. Beyond the table, they share.
+
+constexpr int kNumbered = 1 << 16;
+constexpr uint32_t kSignalfd = ~uint32_t{0};
+uint32_t numbers[kNumbered];
+uint32_t last_number;
+uint32_t number_of(int fd) {
+  return fd >= 0 && fd < kNumbered ? __atomic_load_n(&numbers[fd], __ATOMIC_RELAXED) : 0;
+}
+void set_number(int fd, uint32_t number) {
+  if (fd >= 0 && fd < kNumbered) __atomic_store_n(&numbers[fd], number, __ATOMIC_RELAXED);
+}
+
+struct Ends {
+  Entry* in;
+  Entry* out;
+};
+
+Ends unix_ends(const Name& local, const Name& peer, uint64_t inode) {
+  uint64_t const mine = path_hash(plain(local), local.size);
+  uint64_t const theirs = path_hash(plain(peer), peer.size);
+  if (mine == 0 && theirs == 0) {
+    if (Entry* const other = find(id_of(Kind::kPeer, inode))) {
+      if (sweeping) other->marked = true;
+      return Ends{object(Kind::kPairMember, inode), object(Kind::kPairMember, other->value)};
+    }
+    Entry* const shared = object(Kind::kUnixUnknown, 0);
+    return Ends{shared, shared};
+  }
+  return Ends{mine != 0 ? object(Kind::kUnixTo, mine) : object(Kind::kUnixFrom, theirs),
+              theirs != 0 ? object(Kind::kUnixTo, theirs) : object(Kind::kUnixFrom, mine)};
+}
+
+Ends socket_ends(int fd, uint64_t inode) {
+  if (Entry* const known = find(id_of(Kind::kConnected, inode))) {
+    if (sweeping) known->marked = true;
+    return Ends{at_position(known->value >> 32), at_position(known->value & 0xffffffffu)};
+  }
+  Name const local = name_of(fd, SYS_getsockname);
+  if (local.size == 0) return Ends{nullptr, nullptr};
+  int const family = local.address.ss_family;
+  bool const stream = socket_option(fd, SO_TYPE) != SOCK_DGRAM;
+  Name const peer = name_of(fd, SYS_getpeername);
+  bool const connected = peer.size != 0;
+  Ends ends = {nullptr, nullptr};
+  if (family == AF_UNIX) {
+    if (stream && !connected) return ends;
+    ends = unix_ends(local, peer, inode);
+  } else if (family == AF_INET || family == AF_INET6) {
+    uint16_t const mine = port_of(plain(local), local.size);
+    uint16_t const theirs = connected ? port_of(plain(peer), peer.size) : uint16_t{0};
+    if (stream) {
+      if (!connected) return ends;
+      ends = Ends{object(Kind::kStream, theirs, mine), object(Kind::kStream, mine, theirs)};
+    } else {
+      ends.in = object(Kind::kDatagram, mine);
+      ends.out = connected ? object(Kind::kDatagram, theirs) : nullptr;
+    }
+  }
+  if (stream && connected && ends.in != nullptr && ends.out != nullptr && !sweeping) {
+    if (Entry* const cache = find_or_make(id_of(Kind::kConnected, inode)); cache != &overflow) {
+      cache->value = position(ends.in) << 32 | position(ends.out);
+    }
+  }
+  return ends;
+}
+
+bool status_of(int fd, struct stat* status) {
+  return !failed(syscall6(SYS_fstat, fd, reinterpret_cast<long>(status)));
+}
+
+Ends ends_of(int fd) {
+  struct stat status;
+  if (fd < 0 || !status_of(fd, &status)) return Ends{nullptr, nullptr};
+  switch (status.st_mode & S_IFMT) {
+    case S_IFIFO: {
+      Entry* const both = object(Kind::kPipe, status.st_dev, status.st_ino);
+      return Ends{both, both};
+    }
+    case S_IFSOCK:
+      return socket_ends(fd, status.st_ino);
+    case 0: {
+      Entry* const both = object(Kind::kAnonymous, number_of(fd));
+      return Ends{both, both};
+    }
+    default:
+      return Ends{nullptr, nullptr};
+  }
+}
+
+// Marks what an open descriptor uses; nothing new is made meanwhile.
+void mark(int fd) {
+  Ends const ends = ends_of(fd);
+  if (ends.in != nullptr) ends.in->marked = true;
+  if (ends.out != nullptr) ends.out->marked = true;
+  Name const local = name_of(fd, SYS_getsockname);
+  if (local.size == 0) return;
+  uint64_t const port = port_of(plain(local), local.size);
+  uint64_t const path = path_hash(plain(local), local.size);
+  if (Entry* const entry = find(id_of(Kind::kListening, port, path))) entry->marked = true;
+}
+
+void sweep() {
+  inserted_since_sweep = 0;
+  long const folder = platform::sys_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (failed(folder)) return;
+  sweeping = true;
+  struct Record {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+  };
+  alignas(8) char buffer[2048];
+  bool complete = true;
+  for (;;) {
+    long const size = syscall6(SYS_getdents64, folder, reinterpret_cast<long>(buffer), sizeof buffer);
+    if (failed(size)) complete = false;
+    if (size <= 0) break;
+    for (long at = 0; at < size;) {
+      auto const* const record = reinterpret_cast<Record*>(buffer + at);
+      int fd = 0;
+      const char* digit = record->name;
+      while (*digit >= '0' && *digit <= '9') fd = fd * 10 + (*digit++ - '0');
+      if (digit != record->name) mark(fd);
+      at += record->size;
+    }
+  }
+  sweeping = false;
+  platform::sys_close(static_cast<int>(folder));
+  for (auto& bucket : table) {
+    for (Entry& entry : bucket) {
+      if (entry.id != 0 && complete && !entry.marked) {
+        lane::forget(&entry);
+        entry.id = 0;
+      }
+      entry.marked = false;
+    }
+  }
+}
+
+class TableGuard {
+ public:
+  TableGuard() { table_lock.lock(); }
+  ~TableGuard() { table_lock.unlock(); }
+
+ private:
+  CriticalSection critical_;  // left after the lock
+};
+
+}  // namespace
+
+namespace deadheat::interpose {
+
+Channel channel_of(int fd) {
+  TableGuard const guard;
+  Ends const ends = ends_of(fd);
+  return Channel{ends.in, ends.out};
+}
+
+const void* datagram_object(int fd, const sockaddr* to, socklen_t size) {
+  if (to == nullptr || size < sizeof(sa_family_t)) return channel_of(fd).out;
+  TableGuard const guard;
+  if (uint64_t const path = path_hash(to, size)) return object(Kind::kUnixTo, path);
+  if (uint16_t const port = port_of(to, size)) {
+    return socket_option(fd, SO_TYPE) == SOCK_DGRAM ? object(Kind::kDatagram, port) : nullptr;
+  }
+  return nullptr;
+}
+
+const void* connection_object(int fd, const sockaddr* to, socklen_t size) {
+  (void)fd;
+  if (to == nullptr || size < sizeof(sa_family_t)) return nullptr;
+  TableGuard const guard;
+  return object(Kind::kListening, port_of(to, size), path_hash(to, size));
+}
+
+const void* connection_object(int fd) {
+  Name const local = name_of(fd, SYS_getsockname);
+  return local.size != 0 ? connection_object(fd, plain(local), local.size) : nullptr;
+}
+
+void made_anonymous(int fd) {
+  uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+  if (number == 0 || number == kSignalfd) number = 1;
+  set_number(fd, number);
+}
+
+void made_signalfd(int fd, bool is) { set_number(fd, is ? kSignalfd : 0); }
+bool is_signalfd(int fd) { return number_of(fd) == kSignalfd; }
+
+void made_pair(int a, int b) {
+  struct stat first;
+  struct stat second;
+  if (!status_of(a, &first) || !status_of(b, &second)) return;
+  TableGuard const guard;
+  Entry* const one = find_or_make(id_of(Kind::kPeer, first.st_ino));
+  Entry* const two = find_or_make(id_of(Kind::kPeer, second.st_ino));
+  // Without room to remember them, they count among the unknown.
+  if (one == &overflow || two == &overflow) {
+    if (one != &overflow) one->id = 0;
+    if (two != &overflow) two->id = 0;
+    return;
+  }
+  one->value = second.st_ino;
+  two->value = first.st_ino;
+}
+
+void duplicated(int from, int to) { set_number(to, number_of(from)); }
+void closed(int fd) { set_number(fd, 0); }
+
+void descriptors_fork_prepare() { table_lock.lock(); }
+void descriptors_fork_done() { table_lock.unlock(); }
+
+}  // namespace deadheat::interpose

@@ -1,0 +1,100 @@
+// Address space that comes and goes without the allocator. What was known of the addresses ends with the
+// mapping.
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "runtime/interpose/interpose.h"
+#include "runtime/platform/spinlock.h"
+
+using namespace deadheat;
+using namespace deadheat::interpose;
+
+namespace {
+
+size_t whole_pages(size_t size) { return (size + 4095) & ~size_t{4095}; }
+
+// shmdt is told only where; attachments are few.
+struct Attachment {
+  void* address;
+  size_t size;
+};
+constexpr unsigned kAttachments = 256;
+Attachment attachments[kAttachments];
+platform::Spinlock attachments_lock;
+
+void attached(void* address, size_t size) {
+  CriticalSection const critical;
+  platform::SpinGuard const guard(attachments_lock);
+  for (Attachment& a : attachments) {
+    if (a.address != nullptr) continue;
+    a = Attachment{address, size};
+    return;
+  }
+}
+size_t detaching(const void* address) {
+  CriticalSection const critical;
+  platform::SpinGuard const guard(attachments_lock);
+  for (Attachment& a : attachments) {
+    if (a.address != address) continue;
+    size_t const size = a.size;
+    a.address = nullptr;
+    return size;
+  }
+  return 0;
+}
+
+}  // namespace
+
+INTERPOSE(void*, mmap, void* hint, size_t size, int protection, int flags, int fd, off_t offset) {
+  void* const address = REAL(mmap)(hint, size, protection, flags, fd, offset);
+  if (address != MAP_FAILED) lane::mapped(address, whole_pages(size), CALLER);
+  return address;
+}
+INTERPOSE(void*, mmap64, void* hint, size_t size, int protection, int flags, int fd, off_t offset) {
+  void* const address = REAL(mmap64)(hint, size, protection, flags, fd, offset);
+  if (address != MAP_FAILED) lane::mapped(address, whole_pages(size), CALLER);
+  return address;
+}
+INTERPOSE(int, munmap, void* address, size_t size) {
+  bool const plausible = reinterpret_cast<uintptr_t>(address) % 4096 == 0 && size != 0;
+  if (plausible) lane::unmapping(address, whole_pages(size), CALLER);
+  return REAL(munmap)(address, size);
+}
+INTERPOSE(void*, mremap, void* address, size_t old_size, size_t size, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  void* const wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void*) : nullptr;
+  va_end(list);
+  auto const pc = CALLER;
+  size_t const before = whole_pages(old_size);
+  size_t const after = whole_pages(size);
+  void* const moved = REAL(mremap)(address, old_size, size, flags, wanted);
+  if (moved == MAP_FAILED) return moved;
+  auto* const bytes = static_cast<char*>(address);
+  if (moved != address) {
+    if (before != 0) lane::unmapping(address, before, pc);
+    lane::mapped(moved, after, pc);
+  } else if (after > before) {
+    lane::mapped(bytes + before, after - before, pc);
+  } else if (after < before) {
+    lane::unmapping(bytes + after, before - after, pc);
+  }
+  return moved;
+}
+INTERPOSE(void*, shmat, int id, const void* hint, int flags) {
+  void* const address = REAL(shmat)(id, hint, flags);
+  if (address == reinterpret_cast<void*>(-1)) return address;
+  int const saved = errno;
+  shmid_ds description;
+  if (shmctl(id, IPC_STAT, &description) == 0) {
+    attached(address, whole_pages(description.shm_segsz));
+    lane::mapped(address, whole_pages(description.shm_segsz), CALLER);
+  }
+  errno = saved;
+  return address;
+}
+INTERPOSE(int, shmdt, const void* address) {
+  if (size_t const size = detaching(address)) lane::unmapping(const_cast<void*>(address), size, CALLER);
+  return REAL(shmdt)(address);
+}
