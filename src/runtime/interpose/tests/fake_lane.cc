@@ -7,6 +7,9 @@
 
 using namespace deadheat;
 
+extern "C" int record_objects;
+int record_objects;
+
 namespace {
 
 struct Name {
@@ -46,6 +49,10 @@ void put_number(uint64_t value) {
   put(out);
 }
 
+// Objects without a name, when asked for: numbered as they come.
+uintptr_t objects[256];
+unsigned object_count;
+
 constexpr uint64_t kNone = ~uint64_t{0};
 
 // "what name[+offset] [number] [suffix]"
@@ -72,6 +79,20 @@ void note(const char* what, const volatile void* address, uint64_t number = kNon
   put(suffix);
 }
 
+void note_object(const char* what, const volatile void* address) {
+  if (!record_objects || find(address) != nullptr) return note(what, address);
+  platform::SpinGuard const guard(lock);
+  if (!recording) return;
+  auto const a = reinterpret_cast<uintptr_t>(address);
+  unsigned i = 0;
+  while (i < object_count && objects[i] != a) ++i;
+  if (i == object_count && object_count < 256) objects[object_count++] = a;
+  if (text_size != 0) put("; ");
+  put(what);
+  put(" #");
+  put_number(i + 1);
+}
+
 void note_plain(const char* what) {
   platform::SpinGuard const guard(lock);
   if (!recording) return;
@@ -84,6 +105,10 @@ void note_plain(const char* what) {
 extern "C" {
 __thread int record_inside_runtime;
 int record_allocations;
+void record_forget_objects() { object_count = 0; }
+void record_leave_runtime() {
+  if (lane::signals_pending != 0) lane::deliver_pending_signals();
+}
 int record_finish_calls;
 int record_finish_code = -1;
 
@@ -145,8 +170,8 @@ void unmapping(void*, size_t size, Pc) {
   put("unmapping ");
   put_number(size);
 }
-void acquire(const volatile void* object) { note("acquire", object); }
-void release(const volatile void* object) { note("release", object); }
+void acquire(const volatile void* object) { note_object("acquire", object); }
+void release(const volatile void* object) { note_object("release", object); }
 void release_store(const volatile void* object) { note("release_store", object); }
 void forget(const volatile void* object) { note("forget", object); }
 void lock_acquired(const volatile void* l, LockMode mode, Pc pc) {

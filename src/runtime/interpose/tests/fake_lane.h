@@ -40,13 +40,12 @@ void* record_caller(void);      // the pc of the last named call
     }                                                                                                     \
   } while (0)
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                      \
-    }                                                                               \
-  } while (0)
+// An expression, so that it can stand in EXPECT.
+static inline void check_failed(const char* file, int line, const char* condition) {
+  fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+  exit(1);
+}
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 
 // Runs `call` and checks what the lane was told.
 #define EXPECT(call, expected) \

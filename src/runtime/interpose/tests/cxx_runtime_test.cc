@@ -1,0 +1,79 @@
+// The C++ library: statics, exception_ptr, call_once, futures, threads.
+#include <exception>
+#include <future>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "runtime/interpose/tests/fake_lane.h"
+
+extern "C" int __cxa_guard_acquire(uint64_t*);
+extern "C" void __cxa_guard_release(uint64_t*);
+extern "C" void __cxa_guard_abort(uint64_t*);
+
+static void guards() {
+  static uint64_t guard;
+  record_name(&guard, sizeof guard, "guard");
+  EXPECT(CHECK(__cxa_guard_acquire(&guard) == 1), "acquire guard");
+  EXPECT(__cxa_guard_abort(&guard), "release guard");
+  EXPECT(CHECK(__cxa_guard_acquire(&guard) == 1), "acquire guard");
+  EXPECT(__cxa_guard_release(&guard), "release guard");
+  EXPECT(CHECK(__cxa_guard_acquire(&guard) == 0), "acquire guard");
+}
+
+static int make() {
+  static int calls;
+  if (++calls == 1) throw std::runtime_error("first");
+  return calls;
+}
+static int local_static() {
+  static int const value = make();
+  return value;
+}
+
+static void statics_that_throw() {
+  bool caught = false;
+  try {
+    local_static();
+  } catch (const std::runtime_error&) {
+    caught = true;
+  }
+  CHECK(caught && local_static() == 2 && local_static() == 2);
+}
+
+static void exception_pointers() {
+  std::exception_ptr p = std::make_exception_ptr(std::runtime_error("x"));
+  void* const exception = *reinterpret_cast<void**>(&p);
+  record_name(exception, 1, "e");
+  std::exception_ptr q = p;
+  EXPECT(q = nullptr, "release e; acquire e");
+  record_begin();
+  p = nullptr;
+  CHECK(strstr(record_end(), "release e; acquire e") == record_end());
+  record_forget_names();
+}
+
+static void higher_things() {
+  std::once_flag flag;
+  int runs = 0;
+  std::call_once(flag, [&] { ++runs; });
+  std::call_once(flag, [&] { ++runs; });
+  CHECK(runs == 1);
+  record_begin();
+  auto f = std::async(std::launch::async, [] { return 5; });
+  CHECK(f.get() == 5);
+  f = {};
+  std::thread t([] {});
+  t.join();
+  const char* const text = record_end();
+  CHECK(strstr(text, "thread_creating; thread_started") != nullptr);
+  CHECK(strstr(text, "thread_joined") != nullptr);
+}
+
+int main() {
+  guards();
+  statics_that_throw();
+  exception_pointers();
+  higher_things();
+  return 0;
+}

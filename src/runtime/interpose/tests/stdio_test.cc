@@ -1,0 +1,93 @@
+// Streams: buffers, formats, order through the stream and through what is behind it.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "runtime/interpose/tests/fake_lane.h"
+
+static char a[64];
+static char b[64];
+
+static void set(char* to, const char* text) {
+  for (size_t i = 0; i < 64; ++i) to[i] = 0;
+  for (size_t i = 0; text[i] != 0; ++i) to[i] = text[i];
+}
+
+static void streams() {
+  char path[] = "/tmp/deadheat-stdio-XXXXXX";
+  int const fd = mkstemp(path);
+  CHECK(fd >= 0);
+  FILE* f = fdopen(fd, "w+");
+  record_name(f, 1, "f");
+  set(a, "hello\n");
+  EXPECT(CHECK(fwrite(a, 2, 3, f) == 3), "read a 6; release f; acquire f");
+  EXPECT(CHECK(fputs(a, f) >= 0), "read a 7; release f; acquire f");
+  EXPECT(CHECK(fprintf(f, "%d %s|%.3s|%*d %n\n", 7, a + 3, a, 4, 5, reinterpret_cast<int*>(b)) > 0),
+         "read a+3 4; read a 3; write b 4; release f; acquire f");
+  EXPECT(CHECK(fputc('x', f) == 'x'), "release f; acquire f");
+  EXPECT(rewind(f), "release f; acquire f");
+  EXPECT(CHECK(fread(b, 1, 4, f) == 4), "release f; write b 4; acquire f");
+  EXPECT(CHECK(fgets(b, 64, f) == b), "release f; write b 3; acquire f");
+  CHECK(b[0] == 'o' && b[1] == '\n');
+  char* line = nullptr;
+  size_t room = 0;
+  record_name(&line, sizeof line, "line");
+  record_name(&room, sizeof room, "room");
+  EXPECT(CHECK(getline(&line, &room, f) == 6), "release f; write line 8; write room 8; acquire f");
+  free(line);
+  int value = 0;
+  record_name(&value, sizeof value, "value");
+  EXPECT(CHECK(fscanf(f, "%d %s", &value, b) == 2 && value == 7),
+         "release f; write value 4; write b 3; acquire f");
+  EXPECT(flockfile(f), "lock f X; acquire f");
+  EXPECT(CHECK(ftrylockfile(f) == 0), "");
+  EXPECT(funlockfile(f), "");
+  EXPECT(funlockfile(f), "release f; unlock f");
+  record_begin();
+  fclose(f);
+  CHECK(strstr(record_end(), "acquire f; forget f") == record_end());
+  unlink(path);
+}
+
+static void memory() {
+  set(a, "hello");
+  EXPECT(CHECK(snprintf(b, 64, "%s-%d", a, 5) == 7), "read a 6; write b 8");
+  EXPECT(CHECK(snprintf(b, 4, "%s-%d", a, 5) == 7), "read a 6; write b 4");
+  EXPECT(CHECK(snprintf(b, 0, "%f", 1.0) == 8), "");
+  EXPECT(CHECK(sprintf(b, "%s%Lf%c", a, 1.0L, 'x') == 14), "read a 6; write b 15");
+  EXPECT(CHECK(sprintf(b, "%2$s%1$s", "x", a) == 6), "write b 7");  // numbered: only the destination
+  char* text = nullptr;
+  record_name(&text, sizeof text, "text");
+  EXPECT(CHECK(asprintf(&text, "%s!", a) == 6), "read a 6; write text 8");
+  free(text);
+  set(a, "12 word 3.5 c");
+  int i = 0;
+  double d = 0;
+  char c = 0;
+  short h = 0;
+  record_name(&i, sizeof i, "i");
+  record_name(&d, sizeof d, "d");
+  record_name(&c, sizeof c, "c");
+  record_name(&h, sizeof h, "h");
+  EXPECT(CHECK(sscanf(a, "%d %s %lf %c", &i, b, &d, &c) == 4),
+         "read a 14; write i 4; write b 5; write d 8; write c 1");
+  EXPECT(CHECK(sscanf(a, "%*d %[a-z]%n y%hd", b, &i, &h) == 1), "read a 14; write b 5; write i 4");
+  EXPECT(CHECK(sscanf(a, "x%d", &i) == 0), "read a 14");
+  EXPECT(CHECK(sscanf(a, "%hd", &h) == 1), "read a 14; write h 2");
+  wchar_t w[8];
+  record_name(w, sizeof w, "w");
+  EXPECT(CHECK(swprintf(w, 8, L"%ls", L"abc") == 3), "write w 16");
+}
+
+int main() {
+  record_name(a, sizeof a, "a");
+  record_name(b, sizeof b, "b");
+  streams();
+  record_forget_names();
+  record_name(a, sizeof a, "a");
+  record_name(b, sizeof b, "b");
+  memory();
+  return 0;
+}
