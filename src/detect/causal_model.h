@@ -82,6 +82,10 @@ struct Version {
   std::vector<Node> accesses;
 };
 
+// Where a read may get what it saw: from any write of the same value, which is the definition; or only from
+// the very write it saw, which is stricter and much easier to decide.
+enum class Reads { kAnySource, kSameWrite };
+
 class CausalModel {
  public:
   // `barriers`: BarrierPairs act; otherwise enter and leave do nothing.
@@ -113,19 +117,17 @@ class CausalModel {
   }
 
   std::span<const std::uint32_t> hard_predecessors(Node node) const { return hard_.at(node); }
-  std::span<const std::uint32_t> clock(Node node) const {
-    return std::span(clocks_).subspan(std::size_t{node} * thread_count_, thread_count_);
-  }
-  // The same if every read must see the very write it saw.
-  std::span<const std::uint32_t> observed_clock(Node node) const {
-    if (observed_clocks_.empty()) return clock(node);
-    return std::span(observed_clocks_).subspan(std::size_t{node} * thread_count_, thread_count_);
+  std::span<const std::uint32_t> clock(Node node, Reads reads = Reads::kAnySource) const {
+    const auto& clocks = reads == Reads::kSameWrite && !observed_clocks_.empty() ? observed_clocks_ : clocks_;
+    return std::span(clocks).subspan(std::size_t{node} * thread_count_, thread_count_);
   }
   // Must `before` have been executed before `after`, in every correct reordering that executes `after`?
-  bool must_precede(Node before, Node after) const {
+  bool must_precede(Node before, Node after, Reads reads = Reads::kAnySource) const {
     Place place = places_[places_start_[before]];
-    return clock(after)[place.thread] > place.position;
+    return clock(after, reads)[place.thread] > place.position;
   }
+  // Do the two kinds of clocks differ?
+  bool has_values() const { return !observed_clocks_.empty(); }
 
   const std::vector<ReadRecord>& reads() const { return reads_; }
   std::span<const std::uint32_t> reads_at(Node node) const { return reads_at_.at(node); }
@@ -151,11 +153,13 @@ class CausalModel {
   }
 
   // Can `write` give `read` what it saw, if it is the last write before it?
-  bool can_give(Node write, const ReadRecord& read) const {
+  bool can_give(Node write, const ReadRecord& read, Reads reads = Reads::kAnySource) const {
     const WriteRecord& record = writes_[write];
+    if (reads == Reads::kSameWrite) return write == read.saw;
     return write == read.saw || (read.has_value && record.has_value && record.value == read.value);
   }
-  bool start_can_give(const ReadRecord& read) const {
+  bool start_can_give(const ReadRecord& read, Reads reads = Reads::kAnySource) const {
+    if (reads == Reads::kSameWrite) return read.saw == kNoNode;
     return read.saw == kNoNode ||
            (versions_[read.location].starts_at_zero && read.has_value && read.value == 0);
   }

@@ -15,8 +15,8 @@ bool raise_clock(std::span<const std::uint32_t> clock, Cut& cut) {
 
 }  // namespace
 
-bool raise_to(const CausalModel& model, Node node, Cut& cut, bool observed) {
-  if (!raise_clock(observed ? model.observed_clock(node) : model.clock(node), cut)) return false;
+bool raise_to(const CausalModel& model, Node node, Cut& cut, Reads reads) {
+  if (!raise_clock(model.clock(node, reads), cut)) return false;
   for (CausalModel::Place place : model.places(node)) {
     cut.least[place.thread] = std::max(cut.least[place.thread], place.position + 1);
     if (cut.least[place.thread] > cut.most[place.thread]) return false;
@@ -24,7 +24,7 @@ bool raise_to(const CausalModel& model, Node node, Cut& cut, bool observed) {
   return true;
 }
 
-bool close_locks(const CausalModel& model, Cut& cut, bool observed) {
+bool close_locks(const CausalModel& model, Cut& cut, Reads reads) {
   auto can_leave = [&](const CriticalSection& section) {
     return section.release != kNoNode && model.position(section.release) < cut.most[section.thread];
   };
@@ -41,7 +41,7 @@ bool close_locks(const CausalModel& model, Cut& cut, bool observed) {
             bool one = can_leave(section), two = can_leave(other);
             if (!one && !two) return false;
             if (one && two) continue;  // either may go first: not decided here
-            if (!raise_to(model, (one ? section : other).release, cut, observed)) return false;
+            if (!raise_to(model, (one ? section : other).release, cut, reads)) return false;
             again = true;
             break;
           }
@@ -53,32 +53,24 @@ bool close_locks(const CausalModel& model, Cut& cut, bool observed) {
   return true;
 }
 
-bool find_cut(const CausalModel& model, Node a, Node b, Cut& cut) {
+bool find_cut(const CausalModel& model, Node a, Node b, Cut& cut, Reads reads) {
   std::uint32_t thread_a = model.thread(a), thread_b = model.thread(b);
   std::uint32_t position_a = model.position(a), position_b = model.position(b);
-  if (model.must_precede(a, b) || model.must_precede(b, a)) return false;
+  if (model.must_precede(a, b, reads) || model.must_precede(b, a, reads)) return false;
   cut.least.assign(model.threads(), 0);
   cut.most.assign(model.threads(), 0);
   for (std::uint32_t t = 0; t < model.threads(); ++t) {
     const std::vector<Node>& chain = model.chain(t);
     auto end = std::partition_point(chain.begin(), chain.end(), [&](Node node) {
-      std::span<const std::uint32_t> clock = model.clock(node);
+      std::span<const std::uint32_t> clock = model.clock(node, reads);
       return clock[thread_a] <= position_a && clock[thread_b] <= position_b;
     });
     cut.most[t] = static_cast<std::uint32_t>(end - chain.begin());
   }
   cut.most[thread_a] = position_a;
   cut.most[thread_b] = position_b;
-  return raise_clock(model.clock(a), cut) && raise_clock(model.clock(b), cut) && close_locks(model, cut);
-}
-
-bool raise_to_observed(const CausalModel& model, Node a, Node b, Cut& cut) {
-  // What the cut was raised to already must have its writes too.
-  for (std::uint32_t t = 0; t < model.threads(); ++t) {
-    if (cut.least[t] > 0 && !raise_to(model, model.chain(t)[cut.least[t] - 1], cut, true)) return false;
-  }
-  return raise_clock(model.observed_clock(a), cut) && raise_clock(model.observed_clock(b), cut) &&
-         close_locks(model, cut, true);
+  return raise_clock(model.clock(a, reads), cut) && raise_clock(model.clock(b, reads), cut) &&
+         close_locks(model, cut, reads);
 }
 
 }  // namespace deadheat::detect

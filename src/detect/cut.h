@@ -28,17 +28,13 @@ struct Cut {
   }
 };
 
-// False if `a` and `b` cannot race. REQUIRES: accesses of two threads.
-bool find_cut(const CausalModel& model, Node a, Node b, Cut& cut);
+// False if `a` and `b` cannot race (with `reads` as given). REQUIRES: accesses of two threads.
+bool find_cut(const CausalModel& model, Node a, Node b, Cut& cut, Reads reads = Reads::kAnySource);
 
-// Raises `cut.least` to contain `node` and all it needs (`observed`: for reads to see the very writes they
-// saw); false if it cannot.
-bool raise_to(const CausalModel& model, Node node, Cut& cut, bool observed = false);
-
-// Raises `cut` so that moreover every read that matters can see the very write it saw; false if it cannot.
-bool raise_to_observed(const CausalModel& model, Node a, Node b, Cut& cut);
+// Raises `cut.least` to contain `node` and all it needs; false if it cannot.
+bool raise_to(const CausalModel& model, Node node, Cut& cut, Reads reads = Reads::kAnySource);
 
 // Applies the rule about locks until nothing changes; false if there is no way left.
-bool close_locks(const CausalModel& model, Cut& cut, bool observed = false);
+bool close_locks(const CausalModel& model, Cut& cut, Reads reads = Reads::kAnySource);
 
 }  // namespace deadheat::detect

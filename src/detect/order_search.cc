@@ -61,13 +61,14 @@ class OrderSearch::Registered {
 class OrderSearch::Problem {
  public:
   Problem(const CausalModel& model, z3::context& context, SearchCounters& counters, const Cut& cut, Node a,
-          Node b)
+          Node b, Reads reads)
       : model_(model),
         context_(context),
         counters_(counters),
         cut_(cut),
         a_(a),
         b_(b),
+        reads_(reads),
         solver_(make_solver(context)) {
     chains_.resize(model.threads());
   }
@@ -150,7 +151,7 @@ class OrderSearch::Problem {
     Cut cut = cut_;
     for (auto& [node, variables] : variables_) {
       if (variables.executed && solution.eval(*variables.executed, true).is_true())
-        raise_to(model_, node, cut);
+        raise_to(model_, node, cut, reads_);
     }
     executed = cut.least;
     edges.clear();
@@ -229,14 +230,14 @@ class OrderSearch::Problem {
       created.executed = context_.bool_const(("x" + std::to_string(node)).c_str());
     Variables& mine = variables_.emplace(node, std::move(created)).first->second;
     // The nearest known nodes of each chain on either side; the others follow along the chains.
-    std::span<const std::uint32_t> clock = model_.clock(node);
+    std::span<const std::uint32_t> clock = model_.clock(node, reads_);
     for (std::uint32_t t = 0; t < model_.threads(); ++t) {
       auto& chain = chains_[t];
       auto before = std::partition_point(chain.begin(), chain.end(),
                                          [&](Node other) { return model_.position(other) < clock[t]; });
       if (before != chain.begin()) must(*(before - 1), node);
-      auto after = std::partition_point(chain.begin(), chain.end(),
-                                        [&](Node other) { return !model_.must_precede(node, other); });
+      auto after = std::partition_point(
+          chain.begin(), chain.end(), [&](Node other) { return !model_.must_precede(node, other, reads_); });
       if (after != chain.end()) must(node, *after);
     }
     auto& chain = chains_[model_.thread(node)];
@@ -264,16 +265,16 @@ class OrderSearch::Problem {
   }
 
   z3::expr before(Node first, Node second) {
-    if (model_.must_precede(first, second)) return context_.bool_val(true);
-    if (first == second || model_.must_precede(second, first)) return context_.bool_val(false);
+    if (model_.must_precede(first, second, reads_)) return context_.bool_val(true);
+    if (first == second || model_.must_precede(second, first, reads_)) return context_.bool_val(false);
     variables(first);
     variables(second);
     return variables_.at(first).order < variables_.at(second).order;
   }
 
   bool comes_first(Node first, Node second) const {
-    if (model_.must_precede(first, second)) return true;
-    if (first == second || model_.must_precede(second, first)) return false;
+    if (model_.must_precede(first, second, reads_)) return true;
+    if (first == second || model_.must_precede(second, first, reads_)) return false;
     return variables_.at(first).place < variables_.at(second).place;
   }
 
@@ -310,10 +311,10 @@ class OrderSearch::Problem {
     }
     const std::vector<Node>& writes = model_.versions()[record.location].writes;
     auto possible = [&](Node write) {
-      return model_.can_give(write, record) && state(write) != State::kNot &&
-             !model_.must_precede(record.node, write);
+      return model_.can_give(write, record, reads_) && state(write) != State::kNot &&
+             !model_.must_precede(record.node, write, reads_);
     };
-    if (!record.has_value) {
+    if (!record.has_value || reads_ == Reads::kSameWrite) {
       if (record.saw != kNoNode && possible(record.saw)) mine.unmentioned.push_back(record.saw);
     } else {
       for (Node write : writes) {
@@ -325,7 +326,7 @@ class OrderSearch::Problem {
       std::sort(mine.unmentioned.begin(), mine.unmentioned.end(),
                 [&](Node one, Node two) { return distance(one) > distance(two); });
     }
-    if (model_.start_can_give(record)) mine.sources.push_back({kNoNode, fresh("s")});
+    if (model_.start_can_give(record, reads_)) mine.sources.push_back({kNoNode, fresh("s")});
     unsettled_.push_back(read);
     return mine;
   }
@@ -372,7 +373,7 @@ class OrderSearch::Problem {
   void keep_away(std::uint32_t read, Node other) {
     Required& mine = required_.at(read);
     Node node = model_.reads()[read].node;
-    if (other == node || state(other) == State::kNot || model_.must_precede(node, other)) return;
+    if (other == node || state(other) == State::kNot || model_.must_precede(node, other, reads_)) return;
     if (std::find(mine.kept_away.begin(), mine.kept_away.end(), other) != mine.kept_away.end()) return;
     mine.kept_away.push_back(other);
     for (const Source& source : mine.sources) keep_away_from(source, node, other);
@@ -390,6 +391,7 @@ class OrderSearch::Problem {
   SearchCounters& counters_;
   const Cut& cut_;
   const Node a_, b_;
+  const Reads reads_;
   z3::solver solver_;
   std::unordered_map<Node, Variables> variables_;
   std::vector<std::vector<Node>> chains_;  // nodes with variables, by thread
@@ -419,33 +421,39 @@ Decision OrderSearch::decide(Node a, Node b, const SearchLimits& limits) {
   for (Node access : {a, b}) {
     for (std::uint32_t read : model_.committed_by(access)) pending.push_back(read);
   }
-  if (std::vector<Node> schedule; trace_order_shows(a, b, cut, pending, schedule)) {
-    ++counters_.shown_by_trace_order;
-    return {Answer::kRace, std::move(schedule)};
+  Cut same_write;
+  bool may_be_easy = find_cut(model_, a, b, same_write, Reads::kSameWrite);
+  if (may_be_easy) {
+    // If every read keeps the write it saw, only locks can be in the way of the trace's own order.
+    std::vector<Node> schedule = solver_->scheduler.schedule(same_write.least, {});
+    if (solver_->scheduler.look_through(schedule, pending, 1).empty()) {
+      ++counters_.shown_by_trace_order;
+      return {Answer::kRace, std::move(schedule)};
+    }
   }
   try {
     z3::context context;
     Registered registered(*solver_, context);
-    return solve(a, b, cut, pending, context, limits);
+    ++counters_.solved;
+    if (!model_.has_values()) return solve(a, b, same_write, Reads::kSameWrite, pending, context, limits);
+    // Again the easier question first; only its "yes" counts.
+    if (may_be_easy) {
+      SearchLimits half = limits;
+      auto now = std::chrono::steady_clock::now();
+      if (half.deadline > now) half.deadline = now + (half.deadline - now) / 2;
+      Decision decision = solve(a, b, same_write, Reads::kSameWrite, pending, context, half);
+      if (decision.answer == Answer::kRace) return decision;
+    }
+    return solve(a, b, cut, Reads::kAnySource, pending, context, limits);
   } catch (const z3::exception&) {
     return {};  // out of memory, or interrupted at an awkward moment
   }
 }
 
-// Most races need no other order than the trace's: if every read keeps the write it saw, only locks can be in
-// the way.
-bool OrderSearch::trace_order_shows(Node a, Node b, const Cut& cut, std::span<const std::uint32_t> pending,
-                                    std::vector<Node>& schedule) {
-  Cut same = cut;
-  if (!raise_to_observed(model_, a, b, same)) return false;
-  schedule = solver_->scheduler.schedule(same.least, {});
-  return solver_->scheduler.look_through(schedule, pending, 1).empty();
-}
-
-Decision OrderSearch::solve(Node a, Node b, const Cut& cut, const std::vector<std::uint32_t>& pending,
-                            z3::context& context, const SearchLimits& limits) {
-  ++counters_.solved;
-  Problem problem(model_, context, counters_, cut, a, b);
+Decision OrderSearch::solve(Node a, Node b, const Cut& cut, Reads reads,
+                            const std::vector<std::uint32_t>& pending, z3::context& context,
+                            const SearchLimits& limits) {
+  Problem problem(model_, context, counters_, cut, a, b, reads);
   std::vector<std::uint32_t> executed = cut.least;
   std::vector<std::pair<Node, Node>> edges;
   std::vector<std::uint32_t> needed = pending;

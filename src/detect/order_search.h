@@ -25,8 +25,9 @@
 //   | S(r,w2) | ... | S(r,start)       the writes that can give it what it saw
 //              S(r,w) -> X(w) & O(w) < O(r) & M(r') for the reads r' that w depends on
 //   no other   S(r,w) & X(v) -> O(v) < O(w) | O(r) < O(v)         another write
-// Where a read has very many possible sources they come in batches, under an assumption that there are no
-// more.
+// With values the question is asked twice: first with every read bound to the very write it saw, which makes
+// most of the order known from the start (only "yes" counts), then as it is. Where a read has very many
+// possible sources they come in batches, under an assumption that there are no more.
 //
 // Tested by mcm_test.cc and rdit_test.cc against testing/explorer.h.
 #pragma once
@@ -87,9 +88,7 @@ class OrderSearch {
   class Problem;
   class Registered;
   struct Solver;
-  bool trace_order_shows(Node a, Node b, const Cut& cut, std::span<const std::uint32_t> pending,
-                         std::vector<Node>& schedule);
-  Decision solve(Node a, Node b, const Cut& cut, const std::vector<std::uint32_t>& pending,
+  Decision solve(Node a, Node b, const Cut& cut, Reads reads, const std::vector<std::uint32_t>& pending,
                  z3::context& context, const SearchLimits& limits);
 
   const CausalModel& model_;

@@ -1,0 +1,113 @@
+// make bench-predict: time of prediction against the distance of the race, the number of threads and the
+// number of locks.
+//
+// Without arguments all tables; `bench_predict goal` only the first. `bench_predict write FILE` writes the
+// trace of the goal.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "detect/predictor.h"
+#include "far_races.h"
+
+namespace {
+
+using namespace deadheat;
+
+std::uint64_t statistic(const detect::Prediction& prediction, std::string_view name) {
+  for (const auto& [key, value] : prediction.statistics) {
+    if (key == name) return value;
+  }
+  return 0;
+}
+
+void header(const char* title) {
+  std::printf("\n%s\n%-24s %9s %8s %9s %9s %9s %9s %8s\n", title, "", "planted", "found", "others", "pairs",
+              "solver", "undecided", "seconds");
+}
+
+void row(const std::string& label, const bench::FarRaces& shape, double seconds_allowed = 60) {
+  bench::PlantedTrace planted = bench::far_races(shape);
+  detect::Options options;
+  options.jobs = static_cast<int>(std::thread::hardware_concurrency());
+  options.solver_seconds = seconds_allowed;
+  auto start = std::chrono::steady_clock::now();
+  auto prediction =
+      detect::predict(planted.trace.events, planted.trace.names, options, {.barriers = shape.calls});
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!prediction.ok()) {
+    std::printf("%-24s %s\n", label.c_str(), prediction.error().message.c_str());
+    return;
+  }
+  std::set<std::pair<std::uint64_t, std::uint64_t>> found;
+  for (const auto& race : prediction->races) found.insert({race.first, race.second});
+  std::size_t complete = 0, hits = 0;
+  for (auto pair : planted.races) {
+    complete += pair.second != 0;
+    hits += found.contains(pair);
+  }
+  std::printf("%-24s %9zu %8zu %9zu %9llu %9llu %9llu %8.2f\n", label.c_str(), complete, hits,
+              found.size() - hits, static_cast<unsigned long long>(statistic(*prediction, "pairs_decided")),
+              static_cast<unsigned long long>(statistic(*prediction, "given_to_solver")),
+              static_cast<unsigned long long>(prediction->undecided), seconds);
+  std::fflush(stdout);
+}
+
+std::vector<std::uint64_t> goal_distances() {
+  std::vector<std::uint64_t> distances;
+  for (std::uint64_t distance : {10, 30, 100, 300, 1000, 3000, 5000, 10000, 15000, 20000}) {
+    distances.push_back(distance);
+    distances.push_back(distance);  // one outside and one inside a critical section
+  }
+  return distances;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "write") == 0) {
+    bench::PlantedTrace planted = bench::far_races({.distances = goal_distances()});
+    auto sink = create_trace(argv[2], {.extended = true});
+    if (!sink.ok() || !(*sink)->write(planted.trace.names, planted.trace.events).ok() ||
+        !(*sink)->close(planted.trace.names).ok()) {
+      std::fprintf(stderr, "bench_predict: cannot write %s\n", argv[2]);
+      return 2;
+    }
+    return 0;
+  }
+  bool all = argc < 2;
+  header("25,000 events, 4 threads, 8 locks, races at 10 distances from 10 to 20,000, twice each");
+  row("same write", {.distances = goal_distances()});
+  row("values", {.distances = goal_distances(), .values = true});
+  row("rdit, with calls", {.distances = goal_distances(), .calls = true});
+  if (!all) return 0;
+  header("by distance (25,000 events, 4 threads, 8 locks, 8 races)");
+  for (std::uint64_t distance : {10, 100, 1000, 10000, 20000}) {
+    std::vector<std::uint64_t> distances(8, distance);
+    row("distance " + std::to_string(distance), {.distances = distances});
+    row("  with values", {.distances = distances, .values = true});
+  }
+  header("by threads (25,000 events, 8 locks, goal's distances)");
+  for (int threads : {2, 4, 8, 16}) {
+    row(std::to_string(threads) + " threads", {.threads = threads, .distances = goal_distances()});
+    row("  with values", {.threads = threads, .distances = goal_distances(), .values = true});
+  }
+  header("by locks (25,000 events, 4 threads, goal's distances)");
+  for (int locks : {1, 4, 16, 64}) {
+    row(std::to_string(locks) + " locks", {.locks = locks, .distances = goal_distances()});
+    row("  with values", {.locks = locks, .distances = goal_distances(), .values = true});
+  }
+  header("by length (4 threads, 8 locks, goal's distances)");
+  for (std::uint64_t events : {25'000, 100'000, 400'000}) {
+    row(std::to_string(events) + " events", {.events = events, .distances = goal_distances()});
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("\npeak memory of all: %ld MB\n", usage.ru_maxrss / 1024);
+  return 0;
+}
