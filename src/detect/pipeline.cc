@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "detect/cp.h"
 #include "detect/fasttrack.h"
 #include "detect/hb.h"
 #include "detect/hybrid.h"
@@ -40,6 +41,7 @@ constexpr DetectorInfo kDetectors[] = {
     {"syncp", "every pair of places with a race that keeps the order of critical sections; no false alarm", false, false, DropRule::kNothing, make<SyncPreserving>},
     {"lockset", "Eraser: locations that no lock always protects; may be false alarms", false, false, DropRule::kLockset, make<Lockset>},
     {"hybrid", "Helgrind+: locksets, reset by order through threads and messages; may be false alarms", false, false, DropRule::kLockset, make<Hybrid>},
+    {"cp", "causally-precedes, on traces of at most 10,000 events; only its first race is known to be one", false, true, DropRule::kNothing, make<CausallyPrecedes>},
     {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, make<Mcm>},
     {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, make<Rdit>},
     {"spans", "filter: drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, make<SpansFilter>},
