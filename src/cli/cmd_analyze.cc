@@ -218,6 +218,12 @@ class AnalyzeCommand : public Command {
         for (const auto& [counter, value] : counters) {
           report.statistics[fmt::format("{}: {} {}", pipeline.spec(), stage, counter)] =
               std::to_string(value);
+          if (counter != "undecided" || value == 0) continue;
+          report.incomplete = true;
+          report.notes.push_back(
+              fmt::format("incomplete: {} left {} pair{} of places undecided; --solver-seconds {} was not "
+                          "enough for them",
+                          pipeline.spec(), value, value == 1 ? "" : "s", solver_seconds_));
         }
       }
     }

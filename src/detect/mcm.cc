@@ -8,12 +8,6 @@ void PredictingStage::on_event(EventIndex index, const Event& event) {
   if (failure()) return;
   events_.push_back(event);
   indices_.push_back(index);
-  if (events_.size() % 65536 == 0 &&
-      events_.size() * (sizeof(Event) + sizeof(EventIndex)) > options().memory_bytes) {
-    fail(std::string(name()) + ": event " + std::to_string(index.value()) +
-         ": expected the trace to fit in " + std::to_string(options().memory_bytes >> 20) +
-         " MB of memory, found more");
-  }
 }
 
 void PredictingStage::finish() {

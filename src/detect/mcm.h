@@ -26,6 +26,9 @@ class PredictingStage : public Stage {
   void on_event(EventIndex index, const Event& event) override;
   void finish() override;
   Statistics statistics() const override { return statistics_; }
+  std::uint64_t memory_bytes() const override {
+    return events_.capacity() * sizeof(Event) + indices_.capacity() * sizeof(EventIndex);
+  }
 
  private:
   const PredictorOptions predictor_;
