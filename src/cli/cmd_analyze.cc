@@ -14,6 +14,7 @@
 #include "detect/pipeline.h"
 #include "report/collect.h"
 #include "report/prose.h"
+#include "trace/checker.h"
 #include "trace/trace.h"
 
 namespace deadheat::cli {
@@ -115,7 +116,7 @@ class AnalyzeCommand : public Command {
       return fail(fmt::format("--solver-memory: expected a size like 4G, found \"{}\"", solver_memory_));
     }
     if (!reporting_.prepare()) return kExitUsage;
-    auto source = open_trace(input_);
+    auto source = open_checked_trace(input_);
     if (!source) return fail(source.error().message);
 
     Progress progress(!reporting_.quiet());

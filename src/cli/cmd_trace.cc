@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "trace/checker.h"
 #include "trace/trace.h"
 
 namespace deadheat::cli {
@@ -91,7 +92,7 @@ class TraceCommand : public Command {
   }
 
   int run(const std::vector<std::string>&) override {
-    auto source = open_trace(input_);
+    auto source = check_->parsed() ? open_checked_trace(input_) : open_trace(input_);
     if (!source) return fail(source.error().message);
     if (convert_->parsed()) return convert(**source);
     if (stat_->parsed()) return stat(**source);

@@ -23,9 +23,16 @@ namespace {
 
 using namespace format;
 
+// A fuzzer cannot guess hashes; it is to look at what comes after them.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+constexpr bool kCompareHashes = false;
+#else
+constexpr bool kCompareHashes = true;
+#endif
+
 template <class T>
 bool hash_matches(const T& header) {
-  return XXH3_64bits(&header, sizeof(T) - sizeof(std::uint64_t)) == header.hash;
+  return !kCompareHashes || XXH3_64bits(&header, sizeof(T) - sizeof(std::uint64_t)) == header.hash;
 }
 
 // Either a file or bytes in memory.
@@ -274,7 +281,7 @@ class Source final : public BinarySource {
       (void)cut_short("half a chunk");
       return Nothing{};
     }
-    if (XXH3_64bits(stored_.data(), stored_.size()) != header.payload_hash) {
+    if (kCompareHashes && XXH3_64bits(stored_.data(), stored_.size()) != header.payload_hash) {
       return at(offset_, "expected a chunk with the hash in its header, found damaged bytes");
     }
     if (header.compression == Compression::kNone) {

@@ -22,6 +22,7 @@ class StdSource final : public TraceSource {
     buffer_.resize(kBufferBytes);
   }
   StdSource(std::string text, std::string name) : name_(std::move(name)), parser_(names_) {
+    buffer_.reserve(text.size() + 1);  // so that there is memory to point to even for no text
     buffer_.assign(text.begin(), text.end());
     filled_ = buffer_.size();
     at_end_ = true;

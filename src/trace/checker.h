@@ -1,0 +1,92 @@
+// Whether a sequence of events can be a trace at all: an analysis of its own, in front of the others.
+//
+//  - a lock is taken only when no other thread holds it, and released by the thread that holds it;
+//  - a thread is forked before it acts and only once, acts not after its end or after it was joined, begins
+//  with `begin` if it
+//    has one, and does not fork or join itself;
+//  - a read that says its value says that of the last write, if that one says its value too; 0 if there was
+//  no write. Where
+//    a call into untraced code can reach the location, nothing is known until the next traced write;
+//  - calls into untraced code are left in the reverse order of entering.
+//
+// A trace may end anywhere: with locks held, threads running, calls open. Messages may be received that
+// nobody sent (a semaphore that starts with a value).
+//
+// Cost: O(1) per event, O(sets that can reach the location) for reads with values. Streaming; memory per
+// lock, thread, location with a value, and open call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trace/trace.h"
+
+namespace deadheat {
+
+class TraceChecker {
+ public:
+  // Deeper nesting of calls than this is refused.
+  static constexpr std::size_t kMaxOpenCalls = 1000000;
+
+  // `names` outlives the checker.
+  explicit TraceChecker(const Names& names) : names_(names) {}
+
+  // What is wrong with the event, as "expected ..., found ..."; nothing if it may come here.
+  std::optional<std::string> on_event(EventIndex index, const Event& event);
+
+ private:
+  struct Where {
+    EventIndex index;
+    std::uint32_t line = 0;
+  };
+  enum class Life : std::uint8_t { kUnknown, kForked, kRunning, kEnded, kJoined };
+  struct Thread {
+    Life life = Life::kUnknown;
+    Where since;
+    std::vector<std::uint32_t> calls;  // functions entered
+    std::vector<std::uint32_t> reach;  // their sets
+  };
+  struct Lock {
+    std::uint32_t times = 0;
+    ThreadId holder;
+    Where taken;
+  };
+  struct Location {
+    std::uint64_t value = 0;
+    bool known = true;                      // nothing was written: 0
+    std::uint64_t written = 0;              // index of the last write, from 1
+    std::vector<std::uint32_t> reached_by;  // sets
+  };
+  struct Set {
+    bool seen = false;
+    std::uint64_t open = 0;  // calls in progress
+    std::uint64_t left = 0;  // index of the last leave, from 1
+  };
+
+  std::optional<std::string> check_life(Thread& thread, const Event& event, Where here);
+  std::optional<std::string> check_lock(const Event& event, Where here);
+  std::optional<std::string> check_child(const Event& event, Where here);
+  std::optional<std::string> check_value(EventIndex index, const Event& event);
+  std::optional<std::string> check_call(EventIndex index, const Event& event);
+  Thread& thread(ThreadId id);
+  Location& location(ObjectId id);
+  std::string thread_name(ThreadId id) const { return "'" + std::string(names_.thread(id)) + "'"; }
+  static std::string at(Where where);
+
+  const Names& names_;
+  std::vector<Thread> threads_;
+  std::vector<Lock> locks_;
+  std::vector<Location> locations_;
+  std::vector<Set> sets_;
+};
+
+// The same source with a checker behind it: read() ends with an error at the first event that cannot be,
+// which names `path` and the line (text) or the event's number (binary).
+std::unique_ptr<TraceSource> checked(std::unique_ptr<TraceSource> source, std::string path);
+Result<std::unique_ptr<TraceSource>> open_checked_trace(const std::string& path);
+
+}  // namespace deadheat
