@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   header("25,000 events, 4 threads, 8 locks, races at 10 distances from 10 to 20,000, twice each");
   row("same write", {.distances = goal_distances()});
   row("values", {.distances = goal_distances(), .values = true});
+  row("values and mailboxes", {.distances = goal_distances(), .values = true, .mailboxes = true});
   row("rdit, with calls", {.distances = goal_distances(), .calls = true});
   if (!all) return 0;
   header("by distance (25,000 events, 4 threads, 8 locks, 8 races)");

@@ -13,6 +13,7 @@ struct Operation {
   std::uint64_t object;
   std::string site;
   int planted = -1;  // number of the race
+  int value = -1;    // to write; -1: any
 };
 
 class Generator {
@@ -77,6 +78,7 @@ class Generator {
     auto& queue = queues_[t];
     std::string place = "work" + std::to_string(half(t)) + ":";
     unsigned lock = below(static_cast<unsigned>(shape_.locks));
+    if (shape_.mailboxes && t / 2 * 2 + 1 < shape_.threads && below(8) == 0) return use_mailbox(t);
     if (shape_.calls && below(4) == 0) {
       std::vector<ObjectId> reach = {ObjectId(location("opaque" + std::to_string(half(t))))};
       queue.push_back({EventKind::kEnter, result_.trace.names.reachable.intern(reach), place + "90"});
@@ -104,6 +106,26 @@ class Generator {
     queue.push_back({EventKind::kRelease, lock, place + std::to_string(lock * 10 + 7)});
   }
 
+  // Even threads fill the box of their pair, odd ones empty it.
+  void use_mailbox(int t) {
+    auto& queue = queues_[t];
+    std::string box = std::to_string(t / 2);
+    std::uint64_t flag = location("full" + box);
+    std::uint64_t item = location("item" + box);
+    auto lock = static_cast<std::uint64_t>(t / 2 % shape_.locks);
+    memory_.resize(std::max<std::size_t>(memory_.size(), flag + 1), 0);
+    std::string place = t % 2 == 0 ? "put:" : "get:";
+    bool can_go_on = memory_[flag] == static_cast<std::uint64_t>(t % 2);
+    queue.push_back({EventKind::kAcquire, lock, place + "1"});
+    queue.push_back({EventKind::kRead, flag, place + "2"});
+    queue.push_back({EventKind::kRelease, lock, place + "3"});
+    if (!can_go_on) return;
+    queue.push_back({EventKind::kWrite, item, place + "4"});
+    queue.push_back({EventKind::kAcquire, lock, place + "5"});
+    queue.push_back({EventKind::kWrite, flag, place + "6", -1, 1 - t % 2});
+    queue.push_back({EventKind::kRelease, lock, place + "7"});
+  }
+
   void step(int t) {
     Operation operation = queues_[t].front();
     if (operation.kind == EventKind::kAcquire) {
@@ -123,7 +145,9 @@ class Generator {
     }
     if (is_access(operation.kind) && shape_.values) {
       memory_.resize(std::max<std::size_t>(memory_.size(), operation.object + 1), 0);
-      if (operation.kind == EventKind::kWrite) memory_[operation.object] = below(4);
+      if (operation.kind == EventKind::kWrite)
+        memory_[operation.object] =
+            operation.value >= 0 ? static_cast<std::uint64_t>(operation.value) : below(4);
       event.has_value = true;
       event.value = memory_[operation.object];
     }

@@ -21,6 +21,7 @@ struct FarRaces {
   int locks = 8;
   std::vector<std::uint64_t> distances;  // one race each
   bool values = false;                   // accesses say their values, of which there are few
+  bool mailboxes = false;                // neighbouring threads pass things on, by flags; with values
   bool calls = false;                    // some sections are calls into code that was not traced
   std::uint64_t seed = 1;
 };

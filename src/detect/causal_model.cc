@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <unordered_map>
 
 namespace deadheat::detect {
 
@@ -261,6 +260,7 @@ CausalModel::CausalModel(std::span<const Event> events, const Names& names, bool
       open_sets_(1),
       open_set_(names.threads.size(), std::vector<std::uint32_t>{0}) {
   Builder(*this, names, barriers).run();
+  index_writes();
   compute_clocks();
   for (const ReadRecord& read : reads_) {
     if (!read.has_value) continue;
@@ -277,44 +277,98 @@ void CausalModel::join_clock(const std::vector<std::uint32_t>& clocks, std::span
   for (Place place : places(node)) into[place.thread] = std::max(into[place.thread], place.position + 1);
 }
 
-void CausalModel::compute_clocks() {
-  clocks_.assign(std::size_t{nodes()} * thread_count_, 0);
-  // Writes of one value to one version, at most a few: with more, nothing can be said about what a read
-  // needs.
-  constexpr std::size_t kFew = 4;
-  std::vector<std::unordered_map<std::uint64_t, std::vector<Node>>> givers(versions_.size());
-  for (std::size_t v = 0; v < versions_.size(); ++v) {
-    for (Node write : versions_[v].writes) {
-      if (!writes_[write].has_value) continue;
-      auto& list = givers[v][writes_[write].value];
-      if (list.size() <= kFew) list.push_back(write);
+void CausalModel::index_writes() {
+  auto add = [&](std::vector<ThreadWrites>& lists, Node write) {
+    for (ThreadWrites& list : lists) {
+      if (list.thread == thread(write)) return list.writes.push_back(write);
+    }
+    lists.push_back({thread(write), {write}});
+  };
+  for (Version& version : versions_) {
+    for (Node write : version.writes) {
+      add(version.by_thread, write);
+      if (writes_[write].has_value) add(version.by_value[writes_[write].value], write);
     }
   }
-  std::vector<std::uint32_t> needed(thread_count_), option(thread_count_);
-  auto add_needed = [&](const ReadRecord& read, std::span<std::uint32_t> into) {
-    if (start_can_give(read)) return;
+}
+
+bool CausalModel::floors(const ReadRecord& read, std::vector<std::uint32_t>& floors) const {
+  floors.assign(thread_count_, 0);
+  bool any = false;
+  std::span<const std::uint32_t> before = clock(read.node);
+  for (const ThreadWrites& list : versions_[read.location].by_thread) {
+    auto end = std::partition_point(list.writes.begin(), list.writes.end(),
+                                    [&](Node write) { return position(write) < before[list.thread]; });
+    if (end == list.writes.begin()) continue;
+    // Whatever comes before the last write that must come before the read cannot be seen by it.
+    any = true;
+    Node last = *(end - 1);
+    std::span<const std::uint32_t> overwritten = clock(last);
+    for (std::uint32_t t = 0; t < thread_count_; ++t) floors[t] = std::max(floors[t], overwritten[t]);
+  }
+  return any;
+}
+
+void CausalModel::possible_sources(const ReadRecord& read, std::vector<Node>& sources) const {
+  sources.clear();
+  std::vector<std::uint32_t> from;
+  floors(read, from);
+  auto consider = [&](Node write) {
+    if (position(write) >= from[thread(write)]) sources.push_back(write);
+  };
+  if (read.has_value) {
+    const auto& by_value = versions_[read.location].by_value;
+    if (auto lists = by_value.find(read.value); lists != by_value.end()) {
+      for (const ThreadWrites& list : lists->second) {
+        for (Node write : list.writes) consider(write);
+      }
+    }
+  }
+  if (read.saw != kNoNode &&
+      !(read.has_value && writes_[read.saw].has_value && writes_[read.saw].value == read.value)) {
+    consider(read.saw);
+  }
+}
+
+void CausalModel::compute_clocks() {
+  clocks_.assign(std::size_t{nodes()} * thread_count_, 0);
+  std::vector<std::uint32_t> needed(thread_count_), option(thread_count_), from;
+  // What every source of a read needs, the read needs. Of one thread only the first possible source counts:
+  // the others come after it.
+  auto add_needed = [&](const ReadRecord& read, Node now, std::span<std::uint32_t> into) {
+    bool overwritten = floors(read, from);
+    if (start_can_give(read) && !overwritten) return;
     std::fill(needed.begin(), needed.end(), UINT32_MAX);
     auto consider = [&](Node write) {
-      if (write > read.node) {
-        // A write that the trace shows later: its own needs are not known yet.
-        std::fill(needed.begin(), needed.end(), 0);
-        return;
-      }
       std::fill(option.begin(), option.end(), 0);
-      join_clock(clocks_, option, write);
+      if (write < now) {
+        join_clock(clocks_, option, write);
+      } else {
+        // The trace shows it later, so only the earlier part of its thread is known to be needed by it.
+        const std::vector<Node>& chain = chains_[thread(write)];
+        auto known = std::lower_bound(chain.begin(), chain.end(), now);
+        if (known != chain.begin()) join_clock(clocks_, option, *(known - 1));
+        option[thread(write)] = position(write) + 1;
+      }
       for (std::uint32_t t = 0; t < thread_count_; ++t) needed[t] = std::min(needed[t], option[t]);
     };
-    consider(read.saw);
+    if (read.saw != kNoNode) consider(read.saw);
     if (read.has_value) {
-      auto list = givers[read.location].find(read.value);
-      if (list != givers[read.location].end()) {
-        if (list->second.size() > kFew) return;
-        for (Node write : list->second) {
-          if (write != read.saw) consider(write);
+      const auto& by_value = versions_[read.location].by_value;
+      if (auto lists = by_value.find(read.value); lists != by_value.end()) {
+        for (const ThreadWrites& list : lists->second) {
+          auto first = std::partition_point(list.writes.begin(), list.writes.end(),
+                                            [&](Node write) { return position(write) < from[list.thread]; });
+          if (first != list.writes.end()) consider(*first);
         }
       }
     }
-    for (std::uint32_t t = 0; t < thread_count_; ++t) into[t] = std::max(into[t], needed[t]);
+    if (needed[0] == UINT32_MAX) return;
+    for (std::uint32_t t = 0; t < thread_count_; ++t) {
+      if (needed[t] <= into[t]) continue;
+      into[t] = needed[t];
+      if (Node last = chains_[t][needed[t] - 1]; last < now) join_clock(clocks_, into, last);
+    }
   };
   for (Node node = 0; node < nodes(); ++node) {
     std::span<std::uint32_t> mine =
@@ -323,7 +377,7 @@ void CausalModel::compute_clocks() {
       if (place.position > 0) join_clock(clocks_, mine, chains_[place.thread][place.position - 1]);
     }
     for (Node earlier : hard_predecessors(node)) join_clock(clocks_, mine, earlier);
-    for (std::uint32_t read : committed_by(node)) add_needed(reads_[read], mine);
+    for (std::uint32_t read : committed_by(node)) add_needed(reads_[read], node, mine);
   }
 }
 

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -75,11 +76,18 @@ struct CriticalSection {
   Node release = kNoNode;  // none: held to the end of the trace
 };
 
+struct ThreadWrites {
+  std::uint32_t thread = 0;
+  std::vector<Node> writes;
+};
+
 struct Version {
   std::uint32_t location = kNone;  // of the trace
   bool starts_at_zero = false;     // not yet changed by missing code
   std::vector<Node> writes;
   std::vector<Node> accesses;
+  std::vector<ThreadWrites> by_thread;
+  std::unordered_map<std::uint64_t, std::vector<ThreadWrites>> by_value;
 };
 
 // Where a read may get what it saw: from any write of the same value, which is the definition; or only from
@@ -158,6 +166,9 @@ class CausalModel {
     if (reads == Reads::kSameWrite) return write == read.saw;
     return write == read.saw || (read.has_value && record.has_value && record.value == read.value);
   }
+  // The writes that can give `read` what it saw and are not overwritten before it in every correct
+  // reordering. In the order of the trace for each thread.
+  void possible_sources(const ReadRecord& read, std::vector<Node>& sources) const;
   bool start_can_give(const ReadRecord& read, Reads reads = Reads::kAnySource) const {
     if (reads == Reads::kSameWrite) return read.saw == kNoNode;
     return read.saw == kNoNode ||
@@ -168,6 +179,10 @@ class CausalModel {
   class Builder;
   void compute_clocks();
   void compute_observed_clocks();
+  void index_writes();
+  // Per thread: writes of this version before that position are overwritten before the read. True if there
+  // are any.
+  bool floors(const ReadRecord& read, std::vector<std::uint32_t>& floors) const;
   void join_clock(const std::vector<std::uint32_t>& clocks, std::span<std::uint32_t> into, Node node) const;
 
   std::span<const Event> events_;

@@ -309,23 +309,19 @@ class OrderSearch::Problem {
         assert_(!executed(committer) || mine.matters);
       }
     }
-    const std::vector<Node>& writes = model_.versions()[record.location].writes;
-    auto possible = [&](Node write) {
-      return model_.can_give(write, record, reads_) && state(write) != State::kNot &&
-             !model_.must_precede(record.node, write, reads_);
-    };
-    if (!record.has_value || reads_ == Reads::kSameWrite) {
-      if (record.saw != kNoNode && possible(record.saw)) mine.unmentioned.push_back(record.saw);
+    if (reads_ == Reads::kSameWrite) {
+      if (record.saw != kNoNode) mine.unmentioned.push_back(record.saw);
     } else {
-      for (Node write : writes) {
-        if (possible(write)) mine.unmentioned.push_back(write);
-      }
-      auto distance = [&](Node write) {
-        return write < record.node ? record.node - write : write - record.node;
-      };
-      std::sort(mine.unmentioned.begin(), mine.unmentioned.end(),
-                [&](Node one, Node two) { return distance(one) > distance(two); });
+      model_.possible_sources(record, mine.unmentioned);
     }
+    std::erase_if(mine.unmentioned, [&](Node write) {
+      return state(write) == State::kNot || model_.must_precede(record.node, write, reads_);
+    });
+    auto distance = [&](Node write) {
+      return write < record.node ? record.node - write : write - record.node;
+    };
+    std::sort(mine.unmentioned.begin(), mine.unmentioned.end(),
+              [&](Node one, Node two) { return distance(one) > distance(two); });
     if (model_.start_can_give(record, reads_)) mine.sources.push_back({kNoNode, fresh("s")});
     unsettled_.push_back(read);
     return mine;
