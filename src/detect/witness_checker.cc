@@ -130,6 +130,8 @@ void WitnessChecker::reset() {
   contents_.assign(names_.locations.size(), {});
   acted_until_.assign(touches_.size(), 0);
   first_undone_.assign(touches_.size(), 0);
+  calls_done_on_.assign(calls_on_.size(), 0);
+  calls_done_of_.assign(calls_of_thread_.size(), 0);
   for (Call& call : calls_) call.acted_until = 0;
 }
 
@@ -245,16 +247,21 @@ bool WitnessChecker::all_done_before(std::uint32_t object, std::uint64_t event) 
 
 std::optional<std::string> WitnessChecker::let_missing_code_act(std::uint64_t event) {
   std::size_t thread = events_[event].thread.index();
-  for (std::uint32_t call : calls_of_thread_[thread]) {
-    if (calls_[call].enter >= event) break;
-    if (auto wrong = catch_up(call, event)) return wrong;
-  }
+  if (auto wrong = catch_up_all(calls_of_thread_[thread], calls_done_of_[thread], event)) return wrong;
   for (std::uint32_t object : objects_of_[event]) {
     if (acted_until_[object] > event) return "expected before what missing code did later";
-    for (std::uint32_t call : calls_on_[object]) {
-      if (calls_[call].enter >= event) break;
-      if (auto wrong = catch_up(call, event)) return wrong;
-    }
+    if (auto wrong = catch_up_all(calls_on_[object], calls_done_on_[object], event)) return wrong;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WitnessChecker::catch_up_all(const std::vector<std::uint32_t>& list,
+                                                        std::size_t& done, std::uint64_t until) {
+  while (done < list.size() && calls_[list[done]].acted_until == calls_[list[done]].leave) ++done;
+  for (std::size_t i = done; i < list.size() && calls_[list[i]].enter < until; ++i) {
+    const Call& call = calls_[list[i]];
+    if (call.acted_until >= std::min(until, call.leave)) continue;
+    if (auto wrong = catch_up(list[i], until)) return wrong;
   }
   return std::nullopt;
 }
@@ -274,16 +281,15 @@ std::optional<std::string> WitnessChecker::catch_up(std::uint32_t call, std::uin
     task.until = std::min(task.until, mine.leave);
     if (mine.acted_until >= task.until) continue;
     if (auto wrong = act(mine, task.until)) return wrong;
-    auto also = [&](std::uint32_t other) {
-      if (calls_[other].enter < task.until) tasks.push_back({other, task.until});
-    };
-    for (std::uint32_t other : calls_of_thread_[mine.thread]) also(other);
-    for (ObjectId member : names_.reachable.at(mine.set)) {
-      for (std::uint32_t other : calls_on_[member.index()]) {
-        if (calls_[other].enter >= task.until) break;
-        also(other);
+    auto also = [&](const std::vector<std::uint32_t>& list, std::size_t done) {
+      for (std::size_t i = done; i < list.size() && calls_[list[i]].enter < task.until; ++i) {
+        const Call& other = calls_[list[i]];
+        if (other.acted_until < std::min(task.until, other.leave)) tasks.push_back({list[i], task.until});
       }
-    }
+    };
+    also(calls_of_thread_[mine.thread], calls_done_of_[mine.thread]);
+    for (ObjectId member : names_.reachable.at(mine.set))
+      also(calls_on_[member.index()], calls_done_on_[member.index()]);
   }
   return std::nullopt;
 }

@@ -63,6 +63,10 @@ class WitnessChecker {
   std::optional<std::string> is_next(std::uint64_t event);
   std::optional<std::string> execute(std::uint64_t event);
   std::optional<std::string> let_missing_code_act(std::uint64_t event);
+  // Makes all calls of `list` that were entered before the event `until` catch up with it; `done` is how many
+  // at the start of the list have nothing left to do.
+  std::optional<std::string> catch_up_all(const std::vector<std::uint32_t>& list, std::size_t& done,
+                                          std::uint64_t until);
   std::optional<std::string> catch_up(std::uint32_t call, std::uint64_t until);
   std::optional<std::string> act(Call& call, std::uint64_t until);
   bool sees_the_same(std::uint64_t read) const;
@@ -87,12 +91,13 @@ class WitnessChecker {
 
   // Of the replay.
   std::vector<char> executed_;
-  std::vector<std::uint64_t> done_;         // events, per thread
-  std::vector<char> astray_;                // per thread
-  std::vector<Holder> holders_;             // per lock
-  std::vector<Content> contents_;           // per location
-  std::vector<std::uint64_t> acted_until_;  // per location
-  std::vector<std::size_t> first_undone_;   // per location: index in touches_
+  std::vector<std::uint64_t> done_;                         // events, per thread
+  std::vector<char> astray_;                                // per thread
+  std::vector<Holder> holders_;                             // per lock
+  std::vector<Content> contents_;                           // per location
+  std::vector<std::uint64_t> acted_until_;                  // per location
+  std::vector<std::size_t> first_undone_;                   // per location: index in touches_
+  std::vector<std::size_t> calls_done_on_, calls_done_of_;  // per location, per thread: for catch_up_all()
 };
 
 }  // namespace deadheat::detect
