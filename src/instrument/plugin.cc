@@ -23,9 +23,9 @@ Options options_from_environment() {
 void register_passes(PassBuilder& builder) {
   builder.registerPipelineStartEPCallback(
       [](ModulePassManager& manager, OptimizationLevel) { manager.addPass(PreparePass()); });
-  builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel level) {
-    manager.addPass(
-        InstrumentPass(options_from_environment(), /*inline_hooks=*/level != OptimizationLevel::O0));
+  builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel) {
+    // At -O0 too: a hook that stayed a call would be the return address of its own slow path.
+    manager.addPass(InstrumentPass(options_from_environment()));
   });
   // For opt(1): -passes=deadheat.
   builder.registerPipelineParsingCallback(
