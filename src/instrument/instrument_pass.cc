@@ -16,6 +16,7 @@
 #include "instrument/module_setup.h"
 #include "instrument/neighbouring_accesses.h"
 #include "instrument/read_before_write.h"
+#include "instrument/sanitizer_marks.h"
 #include "instrument/source_lines.h"
 #include "instrument/sync_free_functions.h"
 
@@ -24,14 +25,6 @@ namespace deadheat::instrument {
 using namespace llvm;
 
 namespace {
-
-// Bodies that are not ours to change.
-bool is_excluded(const Function& function) {
-  return function.isDeclaration() || function.hasFnAttribute(Attribute::Naked) ||
-         function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) ||
-         function.hasFnAttribute("deadheat-instrumented") || function.hasFnAttribute("deadheat-excluded") ||
-         function.isPresplitCoroutine() || Hooks::is_hook_name(function.getName());
-}
 
 // With hooks inside, a function is no longer what its attributes say.
 void drop_untrue_attributes(Function& function) {
@@ -112,12 +105,6 @@ class ModuleInstrumenter {
 
 }  // namespace
 
-PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
-  for (Function& function : module)
-    if (!is_excluded(function)) function.addFnAttr(Attribute::SanitizeThread);
-  return PreservedAnalyses::none();
-}
-
 PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& analyses) {
   if (is_instrumented(module)) return PreservedAnalyses::all();
   Statistics statistics;
@@ -130,7 +117,6 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
   bool changed = false;
   for (Function* function : functions) {
     changed |= instrumenter.instrument(*function);
-    function->removeFnAttr(Attribute::SanitizeThread);
     function->addFnAttr("deadheat-instrumented");
     function_analyses.invalidate(*function, PreservedAnalyses::none());
   }
@@ -141,6 +127,7 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
       if (Status status = inline_hooks(module, hook_bitcode(), statistics); !status.ok())
         report_fatal_error(Twine("deadheat: ") + status.error().message, /*gen_crash_diag=*/false);
   }
+  seal(module);
   mark_instrumented(module);
   if (options_.statistics) errs() << to_line(statistics, module.getSourceFileName()) << "\n";
   if (statistics_out_) *statistics_out_ = statistics;

@@ -8,15 +8,6 @@
 
 namespace deadheat::instrument {
 
-// First in the pipeline: forbids the optimiser to invent accesses. LLVM may execute a load that the program
-// would not have executed (its model allows a race whose value is unused), and a checker would report it.
-// `sanitize_thread` is how a function tells the optimiser not to.
-class PreparePass : public llvm::PassInfoMixin<PreparePass> {
- public:
-  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&);
-  static bool isRequired() { return true; }
-};
-
 // Last in the pipeline.
 class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
  public:

@@ -56,6 +56,10 @@ Result<Options> parse_options(std::string_view text) {
       options.statistics = true;
       return Nothing{};
     }
+    if (item == "marked") {
+      options.is_marked = true;
+      return Nothing{};
+    }
     return apply_switch(item, options);
   });
   if (!status.ok()) return status.error();

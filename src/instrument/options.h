@@ -32,6 +32,7 @@ inline constexpr std::array<std::string_view, static_cast<size_t>(Optimisation::
 struct Options {
   std::string mode = "watch";
   bool statistics = false;
+  bool is_marked = false;  // the front end said which functions to watch (sanitizer_marks.h)
   std::bitset<static_cast<size_t>(Optimisation::kCount)> enabled = std::bitset<7>().set();
 
   bool is_on(Optimisation optimisation) const { return enabled[static_cast<size_t>(optimisation)]; }

@@ -1,10 +1,11 @@
-// The plugin as clang loads it (-fpass-plugin): where in the pipeline the two passes stand.
+// The plugin as clang loads it (-fpass-plugin): where in the pipeline its passes stand.
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 
 #include <cstdlib>
 
 #include "instrument/instrument_pass.h"
+#include "instrument/sanitizer_marks.h"
 
 namespace {
 
@@ -21,8 +22,9 @@ Options options_from_environment() {
 }
 
 void register_passes(PassBuilder& builder) {
-  builder.registerPipelineStartEPCallback(
-      [](ModulePassManager& manager, OptimizationLevel) { manager.addPass(PreparePass()); });
+  builder.registerPipelineStartEPCallback([](ModulePassManager& manager, OptimizationLevel) {
+    manager.addPass(PreparePass(options_from_environment().is_marked));
+  });
   builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel) {
     // At -O0 too: a hook that stayed a call would be the return address of its own slow path.
     manager.addPass(InstrumentPass(options_from_environment()));

@@ -130,6 +130,11 @@ constexpr auto kSourceSuffixes = std::to_array<string_view>(
     {"c", "i",  "cc", "cp", "cpp", "cxx", "c++", "C",    "CC",  "CPP",  "CXX",  "C++", "ii",
      "m", "mi", "mm", "M",  "mii", "ll",  "bc",  "cppm", "ccm", "cxxm", "c++m", "ixx", "cu"});
 
+// Sanitizers with a runtime that takes the same functions as ours. The undefined-behaviour checks have none
+// of that.
+constexpr auto kOtherRuntimes =
+    std::to_array<string_view>({"thread", "address", "hwaddress", "memory", "leak"});
+
 string_view suffix_of(string_view path) {
   const size_t slash = path.rfind('/');
   const string_view name = slash == string_view::npos ? path : path.substr(slash + 1);
@@ -210,10 +215,12 @@ class Reader {
       read_option(argument, next);
       if (is_one_of(argument, kTakesNext) || argument.starts_with("-Xarch_")) ++i;
     }
-    if (sanitizes_thread_)
-      return Error{
-          "-fsanitize=thread: ThreadSanitizer and Deadheat cannot watch the same program; expected one of "
-          "them"};
+    for (size_t i = 0; i < kOtherRuntimes.size(); ++i)
+      if (sanitizers_[i])
+        return Error{"-fsanitize=" + std::string(kOtherRuntimes[i]) +
+                     ": cannot be combined with Deadheat, both replace the allocator and the thread "
+                     "functions; expected one "
+                     "of them (--deadheat-mode=off leaves it to the sanitizer)"};
     if (is_32_bit_) return Error{"-m32: expected a 64-bit target; only x86-64 programs can be watched"};
     request_.passes_through = !has_input_;
     request_.links_executable = has_input_ && !stops_before_link_ && !other_output_ && !only_headers_;
@@ -229,6 +236,8 @@ class Reader {
     const bool is_header =
         language_.empty() ? is_one_of(suffix, kHeaderSuffixes) : language_.ends_with("-header");
     only_headers_ = (first || only_headers_) && is_header;
+    if (language_.empty() ? suffix == "ll" || suffix == "bc" : language_ == "ir")
+      request_.options.is_marked = false;
     if (language_.empty())
       request_.compiles |= is_one_of(suffix, kSourceSuffixes) || is_header;
     else
@@ -251,10 +260,13 @@ class Reader {
     if (option.starts_with("-l")) has_input_ = true;
     if (option == "-m32" || option == "-mx32") is_32_bit_ = true;
     if (option == "-m64") is_32_bit_ = false;
-    if (option.starts_with("-fsanitize=") && list_has(option.substr(11), "thread")) sanitizes_thread_ = true;
-    if (option.starts_with("-fno-sanitize=") &&
-        (list_has(option.substr(14), "thread") || list_has(option.substr(14), "all")))
-      sanitizes_thread_ = false;
+    for (size_t i = 0; i < kOtherRuntimes.size(); ++i) {
+      if (option.starts_with("-fsanitize=") && list_has(option.substr(11), kOtherRuntimes[i]))
+        sanitizers_[i] = true;
+      if (option.starts_with("-fno-sanitize=") &&
+          (list_has(option.substr(14), kOtherRuntimes[i]) || list_has(option.substr(14), "all")))
+        sanitizers_[i] = false;
+    }
   }
 
   void set_language(string_view language) { language_ = language == "none" ? string_view() : language; }
@@ -265,7 +277,7 @@ class Reader {
   bool only_headers_ = false;
   bool stops_before_link_ = false;
   bool other_output_ = false;
-  bool sanitizes_thread_ = false;
+  std::array<bool, kOtherRuntimes.size()> sanitizers_{};
   bool is_32_bit_ = false;
 };
 
@@ -297,6 +309,7 @@ Status read_own_flags(const std::vector<std::string>& arguments, Request& reques
 std::string plugin_options(const Request& request) {
   std::string text = "mode=" + request.mode;
   if (request.options.statistics) text += ",stats";
+  if (request.options.is_marked) text += ",marked";
   for (size_t i = 0; i < kOptimisationNames.size(); ++i)
     if (!request.options.enabled[i]) text.append(",-").append(kOptimisationNames[i]);
   return text;
@@ -346,6 +359,8 @@ Result<Request> understand(const Environment& environment, const std::vector<std
   }
   std::vector<std::string> expanded;
   expand(environment, request.forwarded, 0, expanded);
+  // IR comes as it is; nobody has marked its functions.
+  request.options.is_marked = true;
   Reader reader(request);
   if (Status status = reader.read(expanded); !status.ok()) return status.error();
   return request;
@@ -373,7 +388,10 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
       return Error{"expected the plugin " + plugin + ", found no such file"};
     // Before the user's flags, which win: lines are what a report shows, and -g0 still turns them off.
     out.insert(out.end(), {"--start-no-unused-arguments", "-gline-tables-only", "-fno-discard-value-names",
-                           "-D__DEADHEAT__=1", "-fpass-plugin=" + plugin, "--end-no-unused-arguments"});
+                           "-D__DEADHEAT__=1", "-fpass-plugin=" + plugin});
+    // The front end alone, not the driver: see sanitizer_marks.h.
+    if (request.options.is_marked) out.insert(out.end(), {"-Xclang", "-fsanitize=thread"});
+    out.push_back("--end-no-unused-arguments");
   }
   // Link-time optimisation of clang's bitcode needs clang's linker.
   if (request.uses_lto && !request.chose_linker && request.links_executable) out.push_back("-fuse-ld=lld");

@@ -1,0 +1,47 @@
+#include "instrument/sanitizer_marks.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Module.h>
+
+#include "instrument/hooks.h"
+
+namespace deadheat::instrument {
+
+using namespace llvm;
+
+namespace {
+
+constexpr const char* kExcluded = "deadheat-excluded";
+
+}  // namespace
+
+bool is_excluded(const Function& function) {
+  return function.isDeclaration() || function.hasFnAttribute(Attribute::Naked) ||
+         function.hasFnAttribute("deadheat-instrumented") || function.hasFnAttribute(kExcluded) ||
+         function.isPresplitCoroutine() || Hooks::is_hook_name(function.getName());
+}
+
+PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
+  for (Function& function : module) {
+    if (function.isDeclaration()) continue;
+    if (function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) ||
+        (is_marked_ && !function.hasFnAttribute(Attribute::SanitizeThread)))
+      function.addFnAttr(kExcluded);
+    else
+      function.addFnAttr(Attribute::SanitizeThread);
+    function.addFnAttr(Attribute::DisableSanitizerInstrumentation);
+  }
+  return PreservedAnalyses::none();
+}
+
+void seal(Module& module) {
+  for (Function& function : module) {
+    function.removeFnAttr(Attribute::SanitizeThread);
+    if (!function.isDeclaration()) function.addFnAttr(Attribute::DisableSanitizerInstrumentation);
+  }
+  // ThreadSanitizer makes its constructor unless there is one; an unused declaration leaves nothing in the
+  // object file.
+  module.getOrInsertFunction("tsan.module_ctor", Type::getVoidTy(module.getContext()));
+}
+
+}  // namespace deadheat::instrument
