@@ -201,18 +201,18 @@ void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping) {
       landings.push_back(call->getNextNode());
     }
   }
-  end_lives(function, escaping);
-  SmallVector<Instruction*, 8> const leaving = exits(function);
+  // In this order, because a landing may be an exit at the same time: resume, end lives, leave.
   Value* const frame = enter(function, escaping);
-  for (Instruction* exit : leaving) {
-    IRBuilder<> builder(exit);
-    builder.SetCurrentDebugLocation(location_of(*exit));
-    hooks_.call(builder, "__dh_leave", {frame});
-  }
   for (Instruction* landing : landings) {
     IRBuilder<> builder(landing);
     builder.SetCurrentDebugLocation(location_of(*landing));
     hooks_.call(builder, "__dh_resume", {frame});
+  }
+  end_lives(function, escaping);
+  for (Instruction* exit : exits(function)) {
+    IRBuilder<> builder(exit);
+    builder.SetCurrentDebugLocation(location_of(*exit));
+    hooks_.call(builder, "__dh_leave", {frame});
   }
 }
 

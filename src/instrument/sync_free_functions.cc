@@ -149,7 +149,7 @@ Effects order_of(const Instruction& instruction) {
 SyncFreeFunctions::SyncFreeFunctions(const Module& module, bool analyse) : analyse_(analyse) {
   if (!analyse) return;
   for (const Function& function : module)
-    if (function.hasExactDefinition() && !function.hasFnAttribute(Attribute::Naked))
+    if (!function.isDeclaration() && !function.isInterposable() && !function.hasFnAttribute(Attribute::Naked))
       sync_free_.insert(&function);
   // Start from "all of them" and strike out what cannot be, until nothing changes: recursion stays in unless
   // something else speaks against it.

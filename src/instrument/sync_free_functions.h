@@ -10,7 +10,9 @@
 //   number and
 //     mathematical functions, which read and write their arguments and nothing else. Not there: anything that
 //     allocates, locks a stream, calls back, or is commonly replaced by the user; or
-//   - its body is in this module and cannot be replaced by another at link time, and holds no atomic stronger
+//   - its body is in this module and cannot be replaced by one of another source at link time (inline
+//   functions and
+//     templates can only be replaced by their like), and holds no atomic stronger
 //   than relaxed,
 //     no inline assembly that touches memory, and only calls to such functions: the greatest fixed point over
 //     the module's call graph, so recursion is no obstacle.
@@ -21,6 +23,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
 #include "instrument/access.h"
