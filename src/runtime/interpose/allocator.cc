@@ -30,11 +30,12 @@ WEAK_IF_STATIC void* libc_calloc(size_t count, size_t size) __asm__(REAL_NAME("c
 WEAK_IF_STATIC void* libc_realloc(void* block, size_t size) __asm__(REAL_NAME("realloc"));
 WEAK_IF_STATIC void libc_free(void* block) __asm__(REAL_NAME("free"));
 WEAK_IF_STATIC void* libc_memalign(size_t alignment, size_t size) __asm__(REAL_NAME("memalign"));
-WEAK_IF_STATIC void* libc_valloc(size_t size) __asm__(REAL_NAME("valloc"));
-WEAK_IF_STATIC void* libc_pvalloc(size_t size) __asm__(REAL_NAME("pvalloc"));
+#ifndef DEADHEAT_INTERPOSE_STATIC
+void* libc_valloc(size_t size) __asm__(REAL_NAME("valloc"));
+void* libc_pvalloc(size_t size) __asm__(REAL_NAME("pvalloc"));
+#endif
 #ifdef DEADHEAT_INTERPOSE_STATIC
 __attribute__((weak)) void* glibc_malloc(size_t size) __asm__("__libc_malloc");
-__attribute__((weak)) size_t real_usable_size(void* block) __asm__("__real_malloc_usable_size");
 #else
 // What the program calls; ours, unless it has its own.
 void* program_malloc(size_t size) __asm__("malloc");
@@ -64,7 +65,7 @@ bool allocator_is_glibc() {
 
 size_t usable_size(void* block) {
 #ifdef DEADHEAT_INTERPOSE_STATIC
-  if (!allocator_is_glibc()) return &real_usable_size != nullptr ? real_usable_size(block) : 0;
+  if (!allocator_is_glibc()) return 0;
 #endif
   size_t const word = chunk_word(block);
   return (word & ~kChunkFlags) - ((word & kChunkIsMapped) != 0 ? 2 * sizeof(size_t) : sizeof(size_t));
@@ -150,12 +151,17 @@ REPLACE(int, posix_memalign, void** result, size_t alignment, size_t size) {
   return 0;
 }
 
+// Not in static programs: asking for them would bring in all of glibc's allocator beside a program's own.
+#ifndef DEADHEAT_INTERPOSE_STATIC
+
 REPLACE(void*, valloc, size_t size) { return told(libc_valloc(size), size, CALLER); }
 
 REPLACE(void*, pvalloc, size_t size) { return told(libc_pvalloc(size), size, CALLER); }
 
 // Reads only the allocator's own header. Here because a program that replaces malloc replaces this as well.
 REPLACE(size_t, malloc_usable_size, void* block) { return block == nullptr ? 0 : usable_size(block); }
+
+#endif
 
 namespace deadheat::interpose {
 

@@ -56,10 +56,12 @@ static void c_allocator() {
   free(p);
   EXPECT(p = memalign(32, 7), "allocated 7");
   free(p);
+#ifndef TEST_IS_STATIC
   EXPECT(p = valloc(7), "allocated 7");
   free(p);
   EXPECT(p = pvalloc(7), "allocated 7");
   free(p);
+#endif
   CHECK(malloc_usable_size(nullptr) == 0);
   record_forget_names();
 }
