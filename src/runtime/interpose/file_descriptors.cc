@@ -148,6 +148,13 @@ INTERPOSE(ssize_t, recvfrom, int fd, void* buffer, size_t size, int flags, socka
   }
   return got;
 }
+INTERPOSE(ssize_t, __recvfrom_chk, int fd, void* buffer, size_t size, size_t room, int flags, sockaddr* from,
+          socklen_t* from_size) {
+  ssize_t const got = REAL(__recvfrom_chk)(fd, buffer, size, room, flags, from, from_size);
+  received(fd, buffer, got > 0 && static_cast<size_t>(got) > size ? static_cast<ssize_t>(size) : got, CALLER);
+  if (got >= 0 && from_size != nullptr) lane::write(from_size, sizeof *from_size, CALLER);
+  return got;
+}
 INTERPOSE(ssize_t, recvmsg, int fd, msghdr* message, int flags) {
   ssize_t const got = REAL(recvmsg)(fd, message, flags);
   if (got >= 0) {

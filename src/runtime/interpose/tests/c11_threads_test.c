@@ -28,10 +28,12 @@ int main(void) {
   CHECK(thrd_create(&t, exits, NULL) == thrd_success);
   CHECK(thrd_join(t, NULL) == thrd_success);
   CHECK_RECORD("thread_creating; thread_started; thread_finishing; thread_joined");
+  int const before = record_finished_threads;
   thrd_create(&t, forty_two, NULL);
   record_begin();
   CHECK(thrd_detach(t) == thrd_success);
   CHECK(strstr(record_end(), "thread_detached") != NULL);
+  while (__atomic_load_n(&record_finished_threads, __ATOMIC_ACQUIRE) == before) thrd_yield();
 
   mtx_t m;
   record_name(&m, sizeof m, "m");

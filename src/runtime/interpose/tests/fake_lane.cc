@@ -109,6 +109,7 @@ void record_forget_objects() { object_count = 0; }
 void record_leave_runtime() {
   if (lane::signals_pending != 0) lane::deliver_pending_signals();
 }
+int record_finished_threads;
 int record_finish_calls;
 int record_finish_code = -1;
 
@@ -217,7 +218,10 @@ void thread_started(ThreadStart* start) {
   handles[self] = pthread_self();
   note_plain("thread_started");
 }
-void thread_finishing() { note_plain("thread_finishing"); }
+void thread_finishing() {
+  note_plain("thread_finishing");
+  __atomic_add_fetch(&record_finished_threads, 1, __ATOMIC_RELEASE);
+}
 ThreadRef* thread_find(pthread_t handle) {
   for (int i = thread_count; i > 0; --i) {
     if (handles[i] == handle) return &refs[i];

@@ -60,10 +60,12 @@ static void finishing_comes_after_all_destructors() {
 }
 
 static void* nothing(void*) { return nullptr; }
+static int let_go;
 static void* slow(void*) {
-  usleep(30000);
+  while (__atomic_exchange_n(&let_go, 0, __ATOMIC_ACQ_REL) == 0) usleep(1000);
   return nullptr;
 }
+static void let_slow_go() { __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE); }
 
 static void joins() {
   pthread_t t;
@@ -75,7 +77,8 @@ static void joins() {
   record_begin();
   CHECK(pthread_timedjoin_np(t, &value, &now) == ETIMEDOUT);
   CHECK(strstr(last_record(), "thread_joined") == nullptr);
-  now.tv_sec += 10;
+  now.tv_sec += 30;
+  let_slow_go();
   record_name(&value, sizeof value, "value");
   record_begin();
   CHECK(pthread_timedjoin_np(t, &value, &now) == 0);
@@ -87,24 +90,31 @@ static void joins() {
   CHECK(pthread_clockjoin_np(t, &value, CLOCK_MONOTONIC, &now) == 0);
   CHECK(strstr(last_record(), "thread_joined; write value 8") != nullptr);
   pthread_create(&t, nullptr, nothing, nullptr);
-  usleep(30000);
   record_begin();
   while (pthread_tryjoin_np(t, nullptr) != 0) usleep(1000);
   CHECK(strstr(last_record(), "thread_joined") != nullptr);
   CHECK(pthread_join(pthread_self(), nullptr) == EDEADLK);
 }
 
+static void wait_for_finished(int count) {
+  while (__atomic_load_n(&record_finished_threads, __ATOMIC_ACQUIRE) < count) usleep(1000);
+}
+
 static void detaching() {
   pthread_t t;
+  int const before = record_finished_threads;
   pthread_create(&t, nullptr, slow, nullptr);
   EXPECT(CHECK(pthread_detach(t) == 0), "thread_detached");
+  let_slow_go();
+  wait_for_finished(before + 1);
   pthread_attr_t a;
   pthread_attr_init(&a);
   pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
   record_begin();
   CHECK(pthread_create(&t, &a, slow, nullptr) == 0);
   CHECK(strstr(last_record(), "thread_creating; thread_started; thread_detached") == last_record());
-  usleep(60000);
+  let_slow_go();
+  wait_for_finished(before + 2);
 }
 
 static void failing_create() {
