@@ -1,4 +1,4 @@
-// TREE: concurrential equivalence ("A Fast and Precise Race Detector", chapter 3), as the thesis has it.
+// TREE: concurrential equivalence (Rajagopalan, "Fast and Precise On-the-fly Data Race Detection", a thesis, chapter 3).
 //
 // Each thread has a concurrency context: the set of locks it holds and the history of messages it sent and
 // received (a fork is a message to the child, a join one from it). For each site, kind and location, the
