@@ -22,20 +22,17 @@
 
 #include <algorithm>
 
+#include "detect/ahead.h"
+
 namespace deadheat::detect {
 
 void FastTrack::on_batch(EventIndex first, std::span<const Event> events) {
-  // Cold locations are what costs: fetch their cells some events ahead.
-  constexpr std::size_t kAhead = 12;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i + kAhead < events.size()) {
-      const Event& ahead = events[i + kAhead];
-      if (is_access(ahead.kind) && ahead.object.index() < cells_.size()) {
-        __builtin_prefetch(&cells_[ahead.object.index()], 1);
-      }
-    }
-    FastTrack::on_event(EventIndex(first.value() + i), events[i]);
-  }
+  look_ahead(
+      first, events, [](const Event&) {},
+      [&](const Event& event) {
+        if (event.object.index() < cells_.size()) __builtin_prefetch(&cells_[event.object.index()], 1);
+      },
+      [&](EventIndex index, const Event& event) { FastTrack::on_event(index, event); });
 }
 
 void FastTrack::on_event(EventIndex index, const Event& event) {

@@ -14,7 +14,16 @@
 // random ones.
 #include "detect/hb.h"
 
+#include "detect/ahead.h"
+
 namespace deadheat::detect {
+
+void HappensBefore::on_batch(EventIndex first, std::span<const Event> events) {
+  look_ahead(
+      first, events, [&](const Event& event) { history_.fetch_location(event); },
+      [&](const Event& event) { history_.fetch_entries(event); },
+      [&](EventIndex index, const Event& event) { HappensBefore::on_event(index, event); });
+}
 
 void HappensBefore::on_event(EventIndex index, const Event& event) {
   if (!is_access(event.kind)) {

@@ -11,6 +11,7 @@ class HappensBefore final : public Stage {
  public:
   explicit HappensBefore(StageContext context) : Stage(std::move(context)) {}
   void on_event(EventIndex index, const Event& event) override;
+  void on_batch(EventIndex first, std::span<const Event> events) override;
   Statistics statistics() const override;
   std::uint64_t memory_bytes() const override { return history_.bytes() + clocks_.bytes(); }
 

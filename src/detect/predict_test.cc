@@ -4,6 +4,7 @@
 #include <random>
 
 #include "detect/pipeline.h"
+#include "testing/explorer.h"
 #include "testing/generate.h"
 #include "testing/naive_predict.h"
 #include "testing/run_detector.h"
@@ -83,6 +84,22 @@ TEST(Syncp, EqualsAllReorderingsOfRandomTracesWithNestedLocks) {
     shape.access_weight = 40;
     compare_syncp(testing::random_trace(shape, random));
   }
+}
+
+// Sound: whatever shb and syncp report, some schedule of the exploration of all schedules shows.
+void deny_nothing(const Trace& trace) {
+  const testing::Exploration all = testing::explore(trace);
+  if (!all.complete) return;
+  for (const char* name : {"shb", "syncp"}) {
+    for (const auto& [first, second] : run_detector(name, trace).event_pairs()) {
+      ASSERT_TRUE(all.races.contains({first, second})) << name << " " << first << " " << second << "\n"
+                                                       << testing::to_text(trace);
+    }
+  }
+}
+TEST(ShbAndSyncp, ReportNothingThatTheExplorationOfAllSchedulesDenies) {
+  EXPECT_GT(all_small(deny_nothing, 5), 5000u);
+  random_traces(deny_nothing, 5000, 13, 36);
 }
 
 TEST(Syncp, FindsARaceThatHappensBeforeHides) {

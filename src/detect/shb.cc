@@ -19,7 +19,21 @@
 
 #include <algorithm>
 
+#include "detect/ahead.h"
+
 namespace deadheat::detect {
+
+void SchedulableHappensBefore::on_batch(EventIndex first, std::span<const Event> events) {
+  look_ahead(
+      first, events,
+      [&](const Event& event) {
+        history_.fetch_location(event);
+        if (event.object.index() < last_writes_.size())
+          __builtin_prefetch(&last_writes_[event.object.index()]);
+      },
+      [&](const Event& event) { history_.fetch_entries(event); },
+      [&](EventIndex index, const Event& event) { SchedulableHappensBefore::on_event(index, event); });
+}
 
 void SchedulableHappensBefore::on_event(EventIndex index, const Event& event) {
   if (!is_access(event.kind)) {

@@ -13,6 +13,7 @@ class SchedulableHappensBefore final : public Stage {
  public:
   explicit SchedulableHappensBefore(StageContext context) : Stage(std::move(context)) {}
   void on_event(EventIndex index, const Event& event) override;
+  void on_batch(EventIndex first, std::span<const Event> events) override;
   Statistics statistics() const override;
   std::uint64_t memory_bytes() const override {
     return history_.bytes() + clocks_.bytes() + last_writes_.capacity() * sizeof(Moment);

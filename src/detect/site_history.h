@@ -79,6 +79,18 @@ class SiteHistory {
     mine->looked = location.stamp;
   }
 
+  // For look_ahead().
+  void fetch_location(const Event& event) const {
+    if (event.object.index() < locations_.size()) __builtin_prefetch(&locations_[event.object.index()]);
+  }
+  void fetch_entries(const Event& event) const {
+    if (event.object.index() >= locations_.size()) return;
+    const Location& location = locations_[event.object.index()];
+    if (location.memory == nullptr) return;
+    __builtin_prefetch(location.memory + location.recent * sizeof(Entry));
+    __builtin_prefetch(location.memory + location.capacity * sizeof(Entry));
+  }
+
   // Accesses that showed nothing and changed nothing; entries looked at.
   std::uint64_t repeated() const { return repeated_; }
   std::uint64_t looks() const { return looks_; }

@@ -34,6 +34,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "detect/ahead.h"
+
 namespace deadheat::detect {
 
 void WeakCausalPrecedence::Known::join(const Moment& moment) {
@@ -67,9 +69,13 @@ Moment WeakCausalPrecedence::Known::now() {
   return copy_;
 }
 
-void WeakCausalPrecedence::Releases::add(const Moment& moment) {
-  if (!last.empty() && last.thread() != moment.thread()) other = std::move(last);
-  last = moment;
+WeakCausalPrecedence::InLock& WeakCausalPrecedence::Location::in(std::uint32_t lock) {
+  if (recent < locks.size() && locks[recent].lock == lock) return locks[recent];
+  for (recent = 0; recent < locks.size(); ++recent) {
+    if (locks[recent].lock == lock) return locks[recent];
+  }
+  locks.push_back(InLock{lock, {}, {}});
+  return locks.back();
 }
 
 WeakCausalPrecedence::Thread& WeakCausalPrecedence::thread(ThreadId id) {
@@ -83,12 +89,11 @@ WeakCausalPrecedence::Lock& WeakCausalPrecedence::lock(ObjectId object) {
   return locks_[object.index()];
 }
 
-WeakCausalPrecedence::User& WeakCausalPrecedence::user(Lock& lock, ThreadId thread) {
-  for (User& user : lock.users) {
-    if (user.thread == thread) return user;
-  }
-  lock.users.push_back(User{thread, {}, {}});
-  return lock.users.back();
+std::uint32_t WeakCausalPrecedence::user_of(Lock& lock, ThreadId thread) {
+  std::uint32_t i = 0;
+  while (i < lock.users.size() && lock.users[i].thread != thread) ++i;
+  if (i == lock.users.size()) lock.users.push_back(User{thread, {}, {}});
+  return i;
 }
 
 void WeakCausalPrecedence::tick(Thread& thread) {
@@ -109,6 +114,22 @@ void WeakCausalPrecedence::edge(Thread& from, Thread& to) {
   to.hard.join(from.hard.now());
   to.wcp.join(from.wcp.now());
   tick(from);
+}
+
+void WeakCausalPrecedence::on_batch(EventIndex first, std::span<const Event> events) {
+  look_ahead(
+      first, events,
+      [&](const Event& event) {
+        history_.fetch_location(event);
+        if (event.object.index() < locations_.size()) __builtin_prefetch(&locations_[event.object.index()]);
+      },
+      [&](const Event& event) {
+        history_.fetch_entries(event);
+        if (event.object.index() >= locations_.size()) return;
+        const Location& location = locations_[event.object.index()];
+        __builtin_prefetch(location.locks.data() + location.recent);
+      },
+      [&](EventIndex index, const Event& event) { WeakCausalPrecedence::on_event(index, event); });
 }
 
 void WeakCausalPrecedence::on_event(EventIndex index, const Event& event) {
@@ -170,8 +191,9 @@ void WeakCausalPrecedence::on_acquire(const Event& event) {
   Lock& lock = this->lock(event.object);
   self.hb.join(lock.hb);
   if (!lock.wcp.empty() && lock.last != event.thread) self.wcp.join(lock.wcp);
-  if (self.held.empty()) self.log.clear();
-  self.held.push_back(Held{static_cast<std::uint32_t>(event.object.value()), self.hb.own(), self.log.size()});
+  const std::uint32_t user = user_of(lock, event.thread);
+  self.held.push_back(Held{static_cast<std::uint32_t>(event.object.value()), self.hb.own(), user,
+                           static_cast<std::uint32_t>(lock.users[user].sections.size())});
 }
 
 void WeakCausalPrecedence::on_release(const Event& event) {
@@ -182,7 +204,7 @@ void WeakCausalPrecedence::on_release(const Event& event) {
       std::find_if(self.held.begin(), self.held.end(), [&](const Held& h) { return h.lock == number; });
 
   // Rule (b): sections of this lock with an acquire that is ordered before this release.
-  User* const me = &user(lock, event.thread);
+  User* const me = &lock.users[held->user];
   if (me->ordered.size() < lock.users.size()) me->ordered.resize(lock.users.size());
   bool again = lock.users.size() > 1 || !me->sections.empty();
   while (again) {
@@ -202,18 +224,6 @@ void WeakCausalPrecedence::on_release(const Event& event) {
   }
 
   const Moment released = self.hb.now();
-  for (std::size_t i = held->log_start; i < self.log.size(); ++i) {
-    const Logged& logged = self.log[i];
-    Location& location = locations_[logged.location.index()];
-    auto in_lock = std::find_if(location.locks.begin(), location.locks.end(),
-                                [&](const InLock& candidate) { return candidate.lock == number; });
-    if (in_lock == location.locks.end()) {
-      location.locks.push_back(InLock{number, {}, {}});
-      in_lock = location.locks.end() - 1;
-    }
-    if (logged.read) in_lock->reads.add(released);
-    if (logged.write) in_lock->writes.add(released);
-  }
   me->sections.push_back(Section{held->acquired, released});
   ++sections_;
   lock.hb = released;
@@ -221,6 +231,18 @@ void WeakCausalPrecedence::on_release(const Event& event) {
   lock.last = event.thread;
   self.held.erase(held);
   tick(self);
+}
+
+// Rule (a): the releases of these sections are before what the thread does now.
+void WeakCausalPrecedence::order_after(Thread& thread, const Held& held, const InSections& sections) {
+  const bool last_is_mine = sections.user == held.user;
+  const std::uint32_t user = last_is_mine ? sections.other_user : sections.user;
+  if (user == InSections::kNone) return;
+  const std::vector<Section>& over = locks_[held.lock].users[user].sections;
+  const std::uint32_t section = last_is_mine ? sections.other_section : sections.section;
+  if (section >= over.size()) return;
+  ++rule_a_;
+  learn(thread, over[section].released);
 }
 
 void WeakCausalPrecedence::on_access(EventIndex index, const Event& event) {
@@ -231,30 +253,11 @@ void WeakCausalPrecedence::on_access(EventIndex index, const Event& event) {
       locations_.resize(std::max(event.object.index() + 1, locations_.size() * 2));
     }
     Location& location = locations_[event.object.index()];
-    // Rule (a).
     for (const Held& held : self.held) {
-      for (const InLock& in_lock : location.locks) {
-        if (in_lock.lock != held.lock) continue;
-        for (const Releases* releases : {&in_lock.writes, write ? &in_lock.reads : nullptr}) {
-          if (releases == nullptr) continue;
-          const Moment& release = releases->not_by(event.thread);
-          if (release.empty()) continue;
-          ++rule_a_;
-          learn(self, release);
-        }
-      }
-    }
-    const bool logged =
-        location.logged_by == event.thread && location.logged_at >= self.held.back().log_start &&
-        location.logged_at < self.log.size() && self.log[location.logged_at].location == event.object;
-    if (logged) {
-      Logged& entry = self.log[location.logged_at];
-      entry.read |= !write;
-      entry.write |= write;
-    } else {
-      location.logged_by = event.thread;
-      location.logged_at = self.log.size();
-      self.log.push_back(Logged{event.object, !write, write});
+      InLock& in_lock = location.in(held.lock);
+      order_after(self, held, in_lock.writes);
+      if (write) order_after(self, held, in_lock.reads);
+      (write ? in_lock.writes : in_lock.reads).add(held.user, held.section);
     }
   }
   history_.access(

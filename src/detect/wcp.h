@@ -16,6 +16,7 @@ class WeakCausalPrecedence final : public Stage {
  public:
   explicit WeakCausalPrecedence(StageContext context) : Stage(std::move(context)) {}
   void on_event(EventIndex index, const Event& event) override;
+  void on_batch(EventIndex first, std::span<const Event> events) override;
   Statistics statistics() const override;
   std::uint64_t memory_bytes() const override;
 
@@ -38,12 +39,8 @@ class WeakCausalPrecedence final : public Stage {
   struct Held {
     std::uint32_t lock;
     Clock acquired;
-    std::size_t log_start;
-  };
-  struct Logged {
-    ObjectId location;
-    bool read;
-    bool write;
+    std::uint32_t user;     // this thread's place among the lock's users
+    std::uint32_t section;  // the number this critical section will have among its sections
   };
   struct Thread {
     Thread(ClockPool& pool, ThreadId self) : hb(pool, self), hard(pool, self), wcp(pool) {}
@@ -51,7 +48,6 @@ class WeakCausalPrecedence final : public Stage {
     ThreadTime hard;  // program order, fork, join, messages
     Known wcp;        // P: weak causal precedence
     std::vector<Held> held;
-    std::vector<Logged> log;  // accesses since the outermost lock was taken
   };
 
   // A critical section that is over.
@@ -72,26 +68,34 @@ class WeakCausalPrecedence final : public Stage {
     std::vector<User> users;
   };
 
-  // Of a location in the critical sections of one lock: the last release after an access, and the last one by
-  // another thread than that.
-  struct Releases {
-    Moment last;
-    Moment other;
-    void add(const Moment& moment);
-    const Moment& not_by(ThreadId thread) const {
-      return last.empty() || last.thread() != thread ? last : other;
+  // Of a location: the last critical section of one lock with an access to it, and the last one by another
+  // thread than that. Sections are named by their user and number: the release is found there when another
+  // thread holds the lock.
+  struct InSections {
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    std::uint32_t user = kNone;
+    std::uint32_t section = 0;
+    std::uint32_t other_user = kNone;
+    std::uint32_t other_section = 0;
+
+    void add(std::uint32_t by, std::uint32_t number) {
+      if (user != by) {
+        other_user = user;
+        other_section = section;
+        user = by;
+      }
+      section = number;
     }
   };
   struct InLock {
     std::uint32_t lock;
-    Releases reads;
-    Releases writes;
+    InSections reads;
+    InSections writes;
   };
   struct Location {
     std::vector<InLock> locks;
-    // Where the last access was logged: saves logging it again in the same section.
-    ThreadId logged_by;
-    std::size_t logged_at = 0;
+    std::uint32_t recent = 0;  // where the last access found its lock
+    InLock& in(std::uint32_t lock);
   };
   struct Message {
     Moment hb, hard, wcp;
@@ -99,13 +103,14 @@ class WeakCausalPrecedence final : public Stage {
 
   Thread& thread(ThreadId id);
   Lock& lock(ObjectId object);
-  User& user(Lock& lock, ThreadId thread);
+  static std::uint32_t user_of(Lock& lock, ThreadId thread);
   void on_access(EventIndex index, const Event& event);
   void on_acquire(const Event& event);
   void on_release(const Event& event);
   void edge(Thread& from, Thread& to);
   void tick(Thread& thread);
   void learn(Thread& thread, const Moment& release);
+  void order_after(Thread& thread, const Held& held, const InSections& sections);
 
   ClockPool pool_;
   std::deque<Thread> threads_;
