@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps build demo test check-all check-format check-tidy check-sanitized bench-trace test-oracle bench-predict clean
+.PHONY: all deps build demo test test-programs test-matrix test-tsan test-failures check-all check-format check-tidy check-sanitized bench-trace test-oracle bench-predict clean
 
 all: build
 
@@ -23,6 +23,24 @@ demo: build
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The labelled programs, 20 of 20 runs each, at two levels, with and without the filter.
+test-programs: build
+	@tests/programs/run.py --build-dir $(BUILD) --runs 20 --opt=-O0,-O2
+	@tests/programs/run.py --build-dir $(BUILD) --filter none
+
+# Each optimisation of the pass off in turn, and all of them; every level of the compiler.
+test-matrix: build
+	@tests/programs/run.py --build-dir $(BUILD) --opt=-O0,-O1,-O2,-O3
+	@tests/programs/run.py --build-dir $(BUILD) --pass-options matrix
+
+# ThreadSanitizer's own tests, fetched from Debian's source package (165 MB, once).
+test-tsan: build
+	@tests/tsan/run.py --build-dir $(BUILD) --table docs/tsan-tests.md
+
+# Crashes, kills, limits, a gigabyte of output, 100,000 threads.
+test-failures: build
+	@tests/failures/run.py --build-dir $(BUILD) --long
 
 # Beside `make test`: formatting, clang-tidy, and our own tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 check-all: test check-format check-tidy check-sanitized

@@ -1,0 +1,25 @@
+// What ThreadSanitizer's runtime gives to its own tests: barriers that no detector can see. Not instrumented, and done
+// without any call that a runtime interposes.
+static unsigned value_of(const unsigned* barrier) {
+  unsigned value;
+  __asm__ volatile("movl %1, %0" : "=r"(value) : "m"(*barrier) : "memory");
+  return value;
+}
+
+static void doze(void) {
+  long request[2] = {0, 100000};
+  long number = 35;  // nanosleep
+  __asm__ volatile("syscall" : "+a"(number) : "D"(request), "S"(0), "m"(request) : "rcx", "r11", "memory");
+}
+
+// The low 8 bits are the number of participants, the rest counts arrivals.
+void __tsan_testonly_barrier_init(unsigned* barrier, unsigned count) { *(volatile unsigned*)barrier = count; }
+
+void __tsan_testonly_barrier_wait(unsigned* barrier) {
+  unsigned before = 256;
+  __asm__ volatile("lock xaddl %0, %1" : "+r"(before), "+m"(*barrier) : : "memory", "cc");
+  const unsigned count = before & 255, round = (before >> 8) / count;
+  while ((value_of(barrier) >> 8) / count == round) doze();
+}
+
+unsigned long __tsan_testonly_shadow_stack_current_size(void) { return 0; }
