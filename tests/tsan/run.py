@@ -27,6 +27,9 @@ RACE = re.compile(r"data race|heap-use-after-free|race on vptr")
 # Checks of other kinds, which are not what Deadheat is for.
 OTHER_REPORTS = re.compile(r"ThreadSanitizer: (lock-order|destroy of|double lock|mutex held|read lock|read unlock|"
                            r"signal|thread leak|unlock of|use of an invalid)|ERROR: ThreadSanitizer")
+# Interfaces of ThreadSanitizer's runtime that are no annotations: Java, debuggers, its own interceptors and atomics.
+OWN_INTERFACES = re.compile(r"undefined reference to `(__tsan_|__sanitizer_|__interceptor_|___interceptor)|"
+                            r"sanitizer_common/\w+\.h' file not found")
 
 
 class Skip(Exception):
@@ -101,6 +104,8 @@ class Test:
                     if "FileCheck" in part or "%{" in part:
                         raise Skip("checks the compiler's output")
                     code, out, err = run_process(["sh", "-c", self.substitute(part)], 300)
+                    if code != 0 and OWN_INTERFACES.search(err or ""):
+                        raise Skip("uses an interface of ThreadSanitizer beyond its annotations")
                     if code != 0:
                         runs.append(("builds", "does not build", ((err or "") + (out or ""))[-600:]))
                         return runs

@@ -12,14 +12,14 @@ static void doze(void) {
   __asm__ volatile("syscall" : "+a"(number) : "D"(request), "S"(0), "m"(request) : "rcx", "r11", "memory");
 }
 
-// The low 8 bits are the number of participants, the rest counts arrivals.
+// The low 10 bits are the number of participants, the rest counts arrivals.
 void __tsan_testonly_barrier_init(unsigned* barrier, unsigned count) { *(volatile unsigned*)barrier = count; }
 
 void __tsan_testonly_barrier_wait(unsigned* barrier) {
-  unsigned before = 256;
+  unsigned before = 1024;
   __asm__ volatile("lock xaddl %0, %1" : "+r"(before), "+m"(*barrier) : : "memory", "cc");
-  const unsigned count = before & 255, round = (before >> 8) / count;
-  while ((value_of(barrier) >> 8) / count == round) doze();
+  const unsigned count = before & 1023, round = (before >> 10) / count;
+  while ((value_of(barrier) >> 10) / count == round) doze();
 }
 
 unsigned long __tsan_testonly_shadow_stack_current_size(void) { return 0; }
