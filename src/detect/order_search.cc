@@ -17,10 +17,6 @@ namespace deadheat::detect {
 namespace {
 
 constexpr std::size_t kWrongsAtOnce = 64;
-constexpr std::size_t kSourcesAtOnce = 16;
-// Up to so many writes, all of a location are constrained as soon as one is in the way.
-constexpr std::size_t kFewWrites = 24;
-
 z3::solver make_solver(z3::context& context) {
   z3::solver solver(context, z3::solver::simple());
   z3::params params(context);
@@ -93,12 +89,7 @@ class OrderSearch::Problem {
       }
     } else {
       require(wrong.first);
-      const std::vector<Node>& writes = model_.versions()[model_.reads()[wrong.first].location].writes;
-      if (writes.size() <= kFewWrites) {
-        for (Node write : writes) keep_away(wrong.first, write);
-      } else if (wrong.second != kNoNode) {
-        keep_away(wrong.first, wrong.second);
-      }
+      if (wrong.second != kNoNode) keep_away(wrong.first, wrong.second);
       settle();
     }
     return counters_.constraints != before;
@@ -322,6 +313,9 @@ class OrderSearch::Problem {
     };
     std::sort(mine.unmentioned.begin(), mine.unmentioned.end(),
               [&](Node one, Node two) { return distance(one) > distance(two); });
+    // What it really saw is the best guess.
+    auto saw = std::find(mine.unmentioned.begin(), mine.unmentioned.end(), record.saw);
+    if (saw != mine.unmentioned.end()) std::rotate(saw, saw + 1, mine.unmentioned.end());
     if (model_.start_can_give(record, reads_)) mine.sources.push_back({kNoNode, fresh("s")});
     unsettled_.push_back(read);
     return mine;
@@ -339,7 +333,10 @@ class OrderSearch::Problem {
   void more_sources(std::uint32_t read) {
     Required* mine = &required_.at(read);
     Node node = model_.reads()[read].node;
-    for (std::size_t i = 0; i < kSourcesAtOnce && !mine->unmentioned.empty(); ++i) {
+    // One, and then as many again: a solver with few choices is quick, but must not be asked thousands of
+    // times.
+    std::size_t count = std::max<std::size_t>(1, mine->sources.size());
+    for (std::size_t i = 0; i < count && !mine->unmentioned.empty(); ++i) {
       Node write = mine->unmentioned.back();
       mine->unmentioned.pop_back();
       z3::expr chosen = fresh("s");
