@@ -2,7 +2,9 @@
 //
 //   bench_trace generate FILE [key=value...]     a trace, .dht or .std; keys are the members of Shape
 //   bench_trace run FILE SPEC...                 events a second and peak memory of each pipeline
-//   bench_trace table [events=N]                 the tables of docs/performance-traces.md
+//   bench_trace clocks FILE                      vector clocks, shared copies and tree clocks on its
+//   synchronisation alone bench_trace table [events=N]                 the tables of
+//   docs/performance-traces.md
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "clock_bench.h"
 #include "detect/pipeline.h"
 #include "generator.h"
 #include "trace/trace.h"
@@ -188,6 +191,22 @@ void table(Shape shape) {
     header();
     for (const char* spec : {"fasttrack", "hb", "shb", "wcp", "syncp"}) row(path, spec);
   }
+
+  std::printf(
+      "\nClocks alone, million synchronisations a second:\n\n| threads | locks | synchronisations | plain "
+      "vector clocks | shared "
+      "copies | tree clocks |\n|---|---|---|---|---|---|\n");
+  for (const int threads : {8, 32, 128, 512}) {
+    for (const int locks : {64, 2048}) {
+      shape = Shape{};
+      shape.events = largest / 5;
+      shape.threads = threads;
+      shape.locks = locks;
+      shape.sync_percent = 60;
+      generate(path, shape);
+      compare_clocks(path);
+    }
+  }
   std::filesystem::remove(path);
 }
 
@@ -206,6 +225,10 @@ int main(int argc, char** argv) {
     for (const std::string& spec : specs) row(arguments[1], spec);
     return 0;
   }
+  if (arguments.size() == 2 && arguments[0] == "clocks") {
+    compare_clocks(arguments[1]);
+    return 0;
+  }
   if (!arguments.empty() && arguments[0] == "table") {
     Shape shape;
     shape.events = 10000000;
@@ -213,9 +236,9 @@ int main(int argc, char** argv) {
     table(shape);
     return 0;
   }
-  std::fprintf(
-      stderr,
-      "usage: bench_trace generate FILE [key=value...] | run FILE [SPEC...] | table [key=value...]\n");
+  std::fprintf(stderr,
+               "usage: bench_trace generate FILE [key=value...] | run FILE [SPEC...] | clocks FILE | table "
+               "[key=value...]\n");
   return 2;
 }
 

@@ -1,6 +1,5 @@
-// The hybrid detector of "A Hybrid Race Detector for Correlated Variables"'s section on happens-before
-// analysis, which takes its state machine from Helgrind+ (Jannesari, Bao, Pankratius, Tichy); here for single
-// locations.
+// The hybrid detector of "Detection of High-Level Synchronization Anomalies in Parallel Programs"
+// (Jannesari), section 3.4, which takes its state machine from Helgrind+; here for single locations.
 //
 // Promise: a location is reported, once, when an access that is parallel to an earlier one since the last
 // reset leaves no lock that all of them held, and one of them wrote. Order means program order, fork, join

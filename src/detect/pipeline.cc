@@ -44,8 +44,8 @@ constexpr DetectorInfo kDetectors[] = {
     {"cp", "causally-precedes, on traces of at most 10,000 events; only its first race is known to be one", false, true, DropRule::kNothing, make<CausallyPrecedes>},
     {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, make<Mcm>},
     {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, make<Rdit>},
-    {"spans", "filter: drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, make<SpansFilter>},
-    {"tree", "filter: drops concurrentially equivalent accesses; may lose races, see docs/detectors.md", true, false, DropRule::kNothing, make<TreeFilter>},
+    {"spans", "drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, make<SpansFilter>},
+    {"tree", "drops concurrentially equivalent accesses; may lose races, see docs/detectors.md", true, false, DropRule::kNothing, make<TreeFilter>},
 };
 // clang-format on
 
