@@ -223,7 +223,8 @@ class Reader {
                      "of them (--deadheat-mode=off leaves it to the sanitizer)"};
     if (is_32_bit_) return Error{"-m32: expected a 64-bit target; only x86-64 programs can be watched"};
     request_.passes_through = !has_input_;
-    request_.links_executable = has_input_ && !stops_before_link_ && !other_output_ && !only_headers_;
+    request_.links = has_input_ && !stops_before_link_ && !only_headers_;
+    request_.links_executable = request_.links && !other_output_;
     return Nothing{};
   }
 
@@ -394,7 +395,7 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
     out.push_back("--end-no-unused-arguments");
   }
   // Link-time optimisation of clang's bitcode needs clang's linker.
-  if (request.uses_lto && !request.chose_linker && request.links_executable) out.push_back("-fuse-ld=lld");
+  if (request.uses_lto && !request.chose_linker && request.links) out.push_back("-fuse-ld=lld");
   out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
   if (request.links_executable)
     if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();

@@ -39,6 +39,7 @@ struct Request {
   std::vector<std::string> forwarded;  // everything that is not ours
   bool passes_through = false;         // -cc1, or no input at all (--version, -print-...): nothing to add
   bool compiles = false;               // some input is compiled from C, C++ or IR
+  bool links = false;                  // an executable or a shared library
   bool links_executable = false;
   bool is_static = false;
   bool uses_lto = false;
