@@ -8,12 +8,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "detect/predictor.h"
 #include "far_races.h"
+#include "testing/generate.h"
 
 namespace {
 
@@ -31,14 +33,14 @@ void header(const char* title) {
               "solver", "undecided", "seconds");
 }
 
-void row(const std::string& label, const bench::FarRaces& shape, double seconds_allowed = 60) {
-  bench::PlantedTrace planted = bench::far_races(shape);
+void row(const std::string& label, const bench::PlantedTrace& planted, bool barriers,
+         double seconds_allowed) {
   detect::Options options;
   options.jobs = static_cast<int>(std::thread::hardware_concurrency());
   options.solver_seconds = seconds_allowed;
   auto start = std::chrono::steady_clock::now();
   auto prediction =
-      detect::predict(planted.trace.events, planted.trace.names, options, {.barriers = shape.calls});
+      detect::predict(planted.trace.events, planted.trace.names, options, {.barriers = barriers});
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!prediction.ok()) {
     std::printf("%-24s %s\n", label.c_str(), prediction.error().message.c_str());
@@ -56,6 +58,26 @@ void row(const std::string& label, const bench::FarRaces& shape, double seconds_
               static_cast<unsigned long long>(statistic(*prediction, "given_to_solver")),
               static_cast<unsigned long long>(prediction->undecided), seconds);
   std::fflush(stdout);
+}
+
+void row(const std::string& label, const bench::FarRaces& shape) {
+  row(label, bench::far_races(shape), shape.calls, 60);
+}
+
+// No discipline at all: every access of every location anywhere, inside locks or not. The hardest traces we
+// know.
+bench::PlantedTrace chaos(int events, int values) {
+  std::mt19937_64 random(7);
+  testing::RandomShape shape;
+  shape.events = events;
+  shape.threads = 4;
+  shape.locks = 4;
+  shape.locations = 12;
+  shape.values = values;
+  shape.max_held = 2;
+  shape.access_weight = 40;
+  shape.sites = testing::Sites::kByAccess;
+  return {testing::random_trace(shape, random), {}};
 }
 
 std::vector<std::uint64_t> goal_distances() {
@@ -106,6 +128,11 @@ int main(int argc, char** argv) {
   header("by length (4 threads, 8 locks, goal's distances)");
   for (std::uint64_t events : {25'000, 100'000, 400'000}) {
     row(std::to_string(events) + " events", {.events = events, .distances = goal_distances()});
+  }
+  header("chaos (4 threads, 4 locks, 12 locations, no discipline; 30 seconds allowed)");
+  for (int events : {250, 500, 1000}) {
+    row(std::to_string(events) + " events", chaos(events, 0), false, 30);
+    row("  three values", chaos(events, 3), false, 30);
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,11 +19,15 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
-// Turns of a candidate, in seconds; the last one is whatever remains.
-constexpr double kTurns[] = {0.5, 5, 1e9};
+// Turns, in seconds: of a unit, and of a single pair in it. The last one is whatever remains.
+constexpr double kUnitTurns[] = {1, 8, 1e9};
+constexpr double kPairTurns[] = {0.3, 4, 1e9};
+constexpr std::size_t kTurns = std::size(kUnitTurns);
 
-struct Postponed {
+// A unit, from some pair on; or a single pair that took too long in its last turn.
+struct Task {
   std::uint32_t unit = 0;
+  std::uint64_t skip = 0;  // pairs of the unit that have been decided or put off
   Node a = kNoNode, b = kNoNode;
 };
 
@@ -36,9 +41,11 @@ class Predictor {
         own_(predictor),
         model_(events, names, predictor.barriers),
         candidates_(model_),
-        found_(candidates_.units().size(), 0),
-        examined_(candidates_.units().size(), 0),
-        deadline_(Time::now() + in_seconds(options.solver_seconds)) {}
+        deadline_(Time::now() + in_seconds(options.solver_seconds)),
+        found_(candidates_.units().size(), 0) {
+    for (std::uint32_t unit = 0; unit < candidates_.units().size(); ++unit)
+      tasks_[0].push_back({.unit = unit});
+  }
 
   Prediction run() {
     std::size_t jobs = static_cast<std::size_t>(std::max(1, options_.jobs));
@@ -78,47 +85,77 @@ class Predictor {
 
   void work(OrderSearch& search) {
     WitnessChecker checker(events_, names_, own_.barriers);
-    for (;;) {
-      std::size_t unit = next_unit_.fetch_add(1);
-      if (unit >= candidates_.units().size() || stop_) break;
-      examine(static_cast<std::uint32_t>(unit), search, checker);
-      ++units_done_;
-    }
-    // All units have had their first turn, or are having it: now what was postponed.
-    for (std::size_t turn = 1; turn < std::size(kTurns); ++turn) {
-      for (Postponed item; !stop_ && take_postponed(turn, item);) {
-        decide(item.unit, item.a, item.b, turn, search, checker);
+    Task task;
+    for (std::size_t turn = 0; take(task, turn);) {
+      if (task.a != kNoNode) {
+        decide(task.unit, task.a, task.b, turn, search, checker);
+      } else {
+        examine(task, turn, search, checker);
       }
+      give_back();
     }
     std::lock_guard lock(mutex_);
     --running_;
     changed_.notify_all();
   }
 
-  void examine(std::uint32_t unit, OrderSearch& search, WitnessChecker& checker) {
+  // The next task, those with the shortest turns first. False when there is nothing left to do.
+  bool take(Task& task, std::size_t& turn) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (stop_) return false;
+      for (turn = 0; turn < kTurns; ++turn) {
+        while (!tasks_[turn].empty()) {
+          task = tasks_[turn].front();
+          tasks_[turn].pop_front();
+          if (found_[task.unit] && !own_.all_pairs) continue;
+          ++busy_;
+          return true;
+        }
+      }
+      if (busy_ == 0) return false;
+      changed_.wait_for(lock, std::chrono::milliseconds(50));  // a busy worker may put something off
+    }
+  }
+
+  void give_back() {
+    std::lock_guard lock(mutex_);
+    --busy_;
+    changed_.notify_all();
+  }
+
+  void put_off(const Task& task, std::size_t turn) {
+    std::lock_guard lock(mutex_);
+    tasks_[std::min(turn + 1, kTurns)].push_back(task);
+  }
+
+  void examine(const Task& task, std::size_t turn, OrderSearch& search, WitnessChecker& checker) {
+    Time::time_point end = Time::now() + in_seconds(kUnitTurns[turn]);
+    std::uint64_t number = 0;
     bool whole = true;
-    candidates_.for_each_pair(candidates_.units()[unit], [&](Node a, Node b) {
-      if (stop_) {
+    candidates_.for_each_pair(candidates_.units()[task.unit], [&](Node a, Node b) {
+      if (number++ < task.skip) return true;
+      if (stop_ || Time::now() >= end) {
         whole = false;
+        put_off({.unit = task.unit, .skip = number - 1}, turn);
         return false;
       }
       ++candidates_seen_;
-      return decide(unit, a, b, 0, search, checker) != Answer::kRace || own_.all_pairs;
+      return decide(task.unit, a, b, turn, search, checker) != Answer::kRace || own_.all_pairs;
     });
-    examined_[unit] = whole;
+    if (whole) ++units_done_;
   }
 
   Answer decide(std::uint32_t unit, Node a, Node b, std::size_t turn, OrderSearch& search,
                 WitnessChecker& checker) {
     SearchLimits limits{
-        .deadline = std::min(deadline_, Time::now() + in_seconds(kTurns[turn])),
+        .deadline = std::min(deadline_, Time::now() + in_seconds(kPairTurns[turn])),
         .stop = &stop_,
         .memory_bytes = options_.memory_bytes / static_cast<std::uint64_t>(std::max(1, options_.jobs))};
     Decision decision = search.decide(a, b, limits);
     if (decision.answer == Answer::kNoRace) return decision.answer;
     if (decision.answer == Answer::kUndecided) {
-      std::lock_guard lock(mutex_);
-      postponed_[std::min(turn + 1, std::size(kTurns))].push_back({unit, a, b});
+      put_off({.unit = unit, .a = a, .b = b}, turn);
       return decision.answer;
     }
     PredictedRace race{.first = model_.event_index(a), .second = model_.event_index(b)};
@@ -132,24 +169,12 @@ class Predictor {
     std::lock_guard lock(mutex_);
     if (!status.ok()) {
       ++rejected_;
-      first_rejection_ = status.error().message;
-      postponed_.back().push_back({unit, a, b});
+      tasks_[kTurns].push_back({.unit = unit, .a = a, .b = b});
       return Answer::kUndecided;
     }
     found_[unit] = 1;
     races_.push_back(std::move(race));
     return Answer::kRace;
-  }
-
-  bool take_postponed(std::size_t turn, Postponed& item) {
-    std::lock_guard lock(mutex_);
-    auto& items = postponed_[turn];
-    while (!items.empty()) {
-      item = items.back();
-      items.pop_back();
-      if (own_.all_pairs || !found_[item.unit]) return true;
-    }
-    return false;
   }
 
   Prediction summarise() {
@@ -160,10 +185,8 @@ class Predictor {
                 return std::pair(one.second, one.first) < std::pair(other.second, other.first);
               });
     std::vector<char> undecided(candidates_.units().size(), 0);
-    for (std::size_t unit = 0; unit < undecided.size(); ++unit)
-      undecided[unit] = !examined_[unit] && !found_[unit];
-    for (const auto& turn : postponed_) {
-      for (const Postponed& item : turn) undecided[item.unit] |= !found_[item.unit];
+    for (const auto& turn : tasks_) {
+      for (const Task& task : turn) undecided[task.unit] |= !found_[task.unit];
     }
     for (char unit : undecided) result.undecided += static_cast<std::uint64_t>(unit);
     result.complete = result.undecided == 0 && !options_.is_cancelled();
@@ -199,19 +222,18 @@ class Predictor {
   const CausalModel model_;
   const Candidates candidates_;
   std::vector<std::unique_ptr<OrderSearch>> searches_;
-  std::vector<char> found_, examined_;  // by unit
   const Time::time_point deadline_;
-  std::atomic<std::size_t> next_unit_ = 0;
   std::atomic<std::size_t> units_done_ = 0;
   std::atomic<std::uint64_t> candidates_seen_ = 0;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;  // guards what follows, and found_
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::size_t running_ = 0;
   std::vector<PredictedRace> races_;
-  std::vector<std::vector<Postponed>> postponed_{std::size(kTurns) + 1};
+  std::vector<char> found_;                          // by unit
+  std::vector<std::deque<Task>> tasks_{kTurns + 1};  // by turn; after the last one: given up
+  std::size_t busy_ = 0;
   std::uint64_t rejected_ = 0;
-  std::string first_rejection_;
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ class Generator {
     owner_.assign(static_cast<std::size_t>(lock_count_), -1);
     memory_.assign(static_cast<std::size_t>(location_count_), 0);
     // Some programs fork their threads; in others they were all there from the start.
-    if (!dice_.chance(0.4)) {
+    if (!shape_.joins && !dice_.chance(0.4)) {
       for (Thread& thread : threads_) thread.started = true;
     }
     threads_[0].started = true;
@@ -113,6 +113,8 @@ class Generator {
         roll = dice_.chance(0.5) ? 60 : dice_.chance(0.25) ? 40 : 0;
       }
     }
+    if (shape_.branches && dice_.chance(0.12)) roll = 80;
+    if (shape_.joins && dice_.chance(0.15)) roll = 99;
     if (roll < 36) {
       access(t);
     } else if (roll < 56) {

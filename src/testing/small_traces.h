@@ -19,6 +19,7 @@ struct SmallTraceShape {
   double values = 0;      // chance that an access says its value
   bool sections = false;  // short critical sections, mostly not interrupted
   bool branches = false;
+  bool joins = false;  // threads are forked, end early and are joined
   bool messages = true;
   bool barriers = false;  // also: missing code changes what locations hold
 };
