@@ -47,7 +47,7 @@ Result<ProgramEnd> run_program(const ProgramStart& start) {
     before.push_back({name, {old != nullptr, old == nullptr ? "" : old}});
     setenv(name.c_str(), value.c_str(), 1);
   }
-  pid_t pid = fork();
+  pid_t pid = fork_program();
   if (pid == 0) become(start, words.data(), pipe_ends[1]);
   int fork_error = errno;
   for (const auto& [name, old] : before) {
@@ -62,7 +62,6 @@ Result<ProgramEnd> run_program(const ProgramStart& start) {
     close(pipe_ends[0]);
     return Error{fmt::format("{}: cannot be started: {}", start.file, std::strerror(fork_error))};
   }
-  set_running_program(pid);
   int error = 0;
   ssize_t got = 0;
   do {
@@ -75,7 +74,7 @@ Result<ProgramEnd> run_program(const ProgramStart& start) {
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
-  set_running_program(0);
+  forget_program();
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (got == sizeof error)

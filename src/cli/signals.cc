@@ -97,9 +97,17 @@ void restore_signals_in_child() {
   sigprocmask(SIG_SETMASK, &state().original_mask, nullptr);
 }
 
-void set_running_program(pid_t pid) {
+pid_t fork_program() {
+  // A signal that arrives now waits until we know whom to give it to.
   std::lock_guard lock(state().mutex);
-  state().program = pid;
+  pid_t pid = fork();
+  if (pid > 0) state().program = pid;
+  return pid;
+}
+
+void forget_program() {
+  std::lock_guard lock(state().mutex);
+  state().program = 0;
 }
 
 const std::atomic<bool>& interrupt_flag() {

@@ -20,8 +20,9 @@ void start_signal_handling();
 // In a child, between fork and exec: everything as it was when we were started.
 void restore_signals_in_child();
 
-// The program that gets our signals; 0 when it has ended.
-void set_running_program(pid_t pid);
+// fork(2) for a program that gets our signals from its first moment on, until `forget_program`.
+pid_t fork_program();
+void forget_program();
 
 // From now on the first Ctrl-C only sets this flag; the second one ends us.
 const std::atomic<bool>& interrupt_flag();
