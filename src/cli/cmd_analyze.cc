@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <span>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -72,6 +75,23 @@ report::Finding finding_of(const detect::Race& race, const std::string& detector
   return finding;
 }
 
+// As the text format writes it.
+report::Step step_of(std::uint64_t index, const Event& event, const Names& names) {
+  static constexpr std::string_view kWords[kEventKinds] = {
+      "r", "w", "acq", "rel", "fork", "join", "begin", "end", "branch", "snd", "rcv", "enter", "leave"};
+  report::Step step;
+  step.event = index;
+  step.thread = std::string(names.thread(event.thread));
+  step.operation = std::string(kWords[static_cast<std::size_t>(event.kind)]);
+  if (std::string_view object = names.object(event); !object.empty())
+    step.operation += fmt::format("({})", object);
+  if (event.has_value && is_access(event.kind)) {
+    step.operation += fmt::format("={}", static_cast<std::int64_t>(event.value));
+  }
+  step.place = std::string(names.site(event.site));
+  return step;
+}
+
 class AnalyzeCommand : public Command {
  public:
   std::string name() const override { return "analyze"; }
@@ -89,9 +109,11 @@ class AnalyzeCommand : public Command {
       known += fmt::format("\n    {:<10} {}{}", info.name, info.is_filter ? "(filter) " : "", info.guarantee);
     }
     app.add_option("TRACE", input_, "a trace: STD text, or Deadheat's own")->required();
-    app.add_option(
-           "--detectors", detectors_,
-           "detectors, separated by commas, each with filters before it (spans|fasttrack); known:" + known)
+    app.add_option("--detectors", detectors_,
+                   "detectors, separated by commas, each with filters before it (spans|fasttrack); default: "
+                   "shb,mcm, or "
+                   "rdit for a trace with untraced calls; known:" +
+                       known)
         ->type_name("NAMES");
     app.add_option("--solver-seconds", solver_seconds_, "time for all solver work of one detector")
         ->type_name("SECONDS")
@@ -122,6 +144,8 @@ class AnalyzeCommand : public Command {
     Progress progress(!reporting_.quiet());
     options.cancelled = &interrupt_flag();
     options.progress = [&](double fraction) { progress.show("solving", fraction); };
+    report::Report report;
+    if (detectors_.empty()) detectors_ = default_detectors(report, progress);
     // One list per pipeline: a race is named after the whole pipeline that found it.
     std::vector<std::string> specs = split(detectors_);
     std::vector<detect::RaceList> lists(specs.size());
@@ -141,7 +165,7 @@ class AnalyzeCommand : public Command {
     progress.clear();
     if (!events) return fail(prefixed(events.error().message));
 
-    report::Report report = describe(**source, *events, pipelines, options.is_cancelled());
+    describe(report, **source, *events, pipelines, options.is_cancelled());
     std::vector<report::Finding> instances;
     std::map<EventPair, detect::Race*> with_cut;
     for (std::size_t i = 0; i < lists.size(); i++) {
@@ -152,6 +176,7 @@ class AnalyzeCommand : public Command {
     }
     report::add_findings(report, std::move(instances), reporting_.suppressions());
     expand_witnesses(report, with_cut);
+    spell_out(report);
     return reporting_.finish(report, kExitClean);
   }
 
@@ -205,9 +230,63 @@ class AnalyzeCommand : public Command {
     }
   }
 
-  report::Report describe(const TraceSource& source, std::uint64_t events,
-                          const std::vector<detect::Pipeline>& pipelines, bool cancelled) const {
-    report::Report report;
+  // Every sound race, unless the trace is so long that a solver would take an hour to read it. One reading
+  // tells.
+  std::string default_detectors(report::Report& report, Progress& progress) const {
+    constexpr std::uint64_t kLong = 5'000'000;
+    std::uint64_t count = 0;
+    bool has_gaps = false;
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(input_, ignored)) return "shb";
+    auto source = open_trace(input_);
+    std::vector<Event> events(4096);
+    while (source && !has_gaps) {
+      auto got = (*source)->read(events);
+      if (!got || *got == 0) break;  // what is wrong is said by the reading that counts
+      for (const Event& event : std::span(events).first(*got)) has_gaps |= event.kind == EventKind::kEnter;
+      count += *got;
+      progress.show("reading", (*source)->progress());
+    }
+    // Everything but rdit would take what was not traced for nothing, and give false alarms.
+    if (has_gaps) return "rdit";
+    if (count <= kLong) return "shb,mcm";
+    report.notes.push_back(fmt::format(
+        "the trace has {} events: shb only; races of other schedules: --detectors syncp, or mcm with time",
+        count));
+    return "shb";
+  }
+
+  // The last events of each witness, as lines.
+  void spell_out(report::Report& report) const {
+    constexpr std::size_t kSteps = 16;
+    std::map<std::uint64_t, report::Step> steps;
+    auto first_shown = [](const report::Finding& finding) {
+      return finding.witness.size() > kSteps ? finding.witness.size() - kSteps : 0;
+    };
+    for (const report::Finding& finding : report.findings) {
+      for (std::size_t i = first_shown(finding); i < finding.witness.size(); i++) steps[finding.witness[i]];
+    }
+    if (steps.empty()) return;
+    auto source = open_trace(input_);
+    if (!source) return;
+    Event event;
+    auto next = steps.begin();
+    for (std::uint64_t index = 0; next != steps.end(); index++) {
+      auto more = (*source)->next(event);
+      if (!more || !*more) break;
+      if (index != next->first) continue;
+      next->second = step_of(index, event, (*source)->names());
+      ++next;
+    }
+    for (report::Finding& finding : report.findings) {
+      for (std::size_t i = first_shown(finding); i < finding.witness.size(); i++) {
+        finding.schedule.push_back(steps[finding.witness[i]]);
+      }
+    }
+  }
+
+  void describe(report::Report& report, const TraceSource& source, std::uint64_t events,
+                const std::vector<detect::Pipeline>& pipelines, bool cancelled) const {
     report.mode = "trace";
     report.program.command = {"deadheat", "analyze", "--detectors", detectors_, input_};
     for (const std::string& word : report.program.command) {
@@ -236,11 +315,10 @@ class AnalyzeCommand : public Command {
       report.incomplete = true;
       report.notes.push_back(fmt::format("incomplete: {}", source.note()));
     }
-    return report;
   }
 
   std::string input_;
-  std::string detectors_ = "fasttrack";
+  std::string detectors_;
   std::string mode_;
   double solver_seconds_ = 60;
   std::string solver_memory_ = "8G";

@@ -71,6 +71,14 @@ struct Thread {
   std::uint64_t os_id = 0;
 };
 
+// One event of a schedule, as a person reads it.
+struct Step {
+  std::uint64_t event = 0;
+  std::string thread;
+  std::string operation;  // "acq(l)"
+  std::string place;
+};
+
 enum class Kind { kDataRace, kHighLevelRace };
 enum class Verdict { kUnclassified, kHarmful, kBenign, kOrdered };
 
@@ -86,6 +94,7 @@ struct Finding {
   std::vector<Thread> threads;      // those of the accesses
   std::uint64_t instances = 1;
   std::vector<std::uint64_t> witness;  // event numbers in the order that shows a predicted race
+  std::vector<Step> schedule;          // the end of the witness, spelt out
 };
 
 struct Program {

@@ -121,6 +121,22 @@ std::string more_html(std::string_view title, const std::string& content) {
   return fmt::format("<details class=\"more\"><summary>{}</summary>{}</details>", text(title), content);
 }
 
+std::string schedule_html(const Finding& finding) {
+  std::string html;
+  if (finding.schedule.size() < finding.witness.size()) {
+    html += fmt::format("<p>the last {} of {} events</p>", finding.schedule.size(), finding.witness.size());
+  }
+  html += "<table class=\"mono\"><tr><th>event</th><th>thread</th><th>does</th><th>place</th></tr>";
+  for (const Step& step : finding.schedule) {
+    bool is_racy = std::any_of(finding.accesses.begin(), finding.accesses.end(),
+                               [&](const Access& access) { return access.event == step.event; });
+    html += fmt::format("<tr{}><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                        is_racy ? " class=\"hit\"" : "", step.event, text(step.thread), text(step.operation),
+                        text(step.place));
+  }
+  return html + "</table>";
+}
+
 std::string finding_html(const Report& report, const Finding& finding, SourceCache& sources) {
   std::string where;
   for (const Access& access : finding.accesses) {
@@ -158,12 +174,7 @@ std::string finding_html(const Report& report, const Finding& finding, SourceCac
     html += more_html(fmt::format("where {} was created", thread_text(finding, thread.id)),
                       stack_html(thread.created));
   }
-  if (!finding.witness.empty()) {
-    std::string events;
-    for (std::uint64_t event : finding.witness) events += fmt::format("{} ", event);
-    html +=
-        more_html("the schedule that shows it, by event", fmt::format("<p class=\"mono\">{}</p>", events));
-  }
+  if (!finding.witness.empty()) html += more_html("a schedule that shows it", schedule_html(finding));
   return html + "</div></details>\n";
 }
 

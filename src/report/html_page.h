@@ -42,6 +42,8 @@ pre.source i{font-style:normal;color:var(--quiet);user-select:none}pre.source b{
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem .9rem;margin:1rem 0 0}dt{color:var(--quiet)}dd{margin:0;
 overflow-wrap:anywhere}
 .more{margin-top:.8rem}.more summary{cursor:pointer;color:var(--link)}
+table{border-collapse:collapse;margin:.4rem 0}td,th{text-align:left;padding:.05rem 1.2rem .05rem .4rem;font-weight:normal}
+th{color:var(--quiet)}tr.hit{background:var(--mark)}
 .none{padding:2rem;text-align:center;color:var(--good);font-size:1.1rem}
 @media print{.bar{display:none}details.finding{break-inside:avoid}}
 )";

@@ -92,6 +92,7 @@ bool shown_before(const Finding& a, const Finding& b) {
   for (std::size_t i = 0; i < a.accesses.size() && i < b.accesses.size(); i++) {
     if (auto order = compare_accesses(a.accesses[i], b.accesses[i]); order != 0) return order < 0;
   }
+  if (a.witness.empty() != b.witness.empty()) return b.witness.empty();
   if (a.variables.empty() || b.variables.empty()) return false;
   auto key = [](const Variable& v) { return std::tuple(v.name.empty(), v.name, v.member); };
   return key(a.variables[0]) < key(b.variables[0]);
@@ -101,6 +102,13 @@ std::string place_identity(const Location& location) {
   if (!location.file.empty()) return location.file + ":" + std::to_string(location.line);
   if (!location.place.empty()) return "place " + location.place;
   return location.module + "+" + hex(location.offset);
+}
+
+std::vector<std::uint64_t> events_of(const Finding& instance) {
+  std::vector<std::uint64_t> events;
+  for (const Access& access : instance.accesses) events.push_back(access.event.value_or(0));
+  std::sort(events.begin(), events.end());
+  return events;
 }
 
 // Two heap blocks from one allocation are one variable to a person; a name says who a global is.
@@ -138,15 +146,20 @@ std::string identity_of(const Finding& instance) {
 
 std::vector<Finding> merge(std::vector<Finding> instances) {
   std::map<std::string, Finding> findings;
+  std::map<std::string, std::set<std::vector<std::uint64_t>>> events;
   for (Finding& instance : instances) {
     order_accesses(instance);
     auto [it, is_new] = findings.try_emplace(identity_of(instance));
     Finding& finding = it->second;
     if (is_new) {
+      events[it->first].insert(events_of(instance));
       finding = std::move(instance);
       continue;
     }
-    std::uint64_t count = finding.instances + instance.instances;
+    // Several detectors may find the same two events of a trace: that is one instance.
+    bool is_counted = !instance.accesses.empty() && instance.accesses[0].event &&
+                      !events[it->first].insert(events_of(instance)).second;
+    std::uint64_t count = finding.instances + (is_counted ? 0 : instance.instances);
     std::set<std::string> detectors(finding.detectors.begin(), finding.detectors.end());
     detectors.insert(instance.detectors.begin(), instance.detectors.end());
     if (shown_before(instance, finding)) std::swap(finding, instance);

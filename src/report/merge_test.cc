@@ -100,6 +100,23 @@ TEST(Merge, PlacesOfTracesAreOrderedAsNumbers) {
   EXPECT_EQ(merge({finding})[0].accesses[0].location.place, "x.c:9");
 }
 
+TEST(Merge, TheSameTwoEventsFoundTwiceAreOneInstance) {
+  Access a, b;
+  a.location.place = "1";
+  a.event = 4;
+  b.location.place = "2";
+  b.event = 9;
+  Finding by_hb = race(a, b), by_mcm = race(b, a), later = race(a, b);
+  by_hb.detectors = {"hb"};
+  by_mcm.detectors = {"mcm"};
+  by_mcm.witness = {4, 9};
+  later.accesses[1].event = 12;
+  std::vector<Finding> findings = merge({by_hb, by_mcm, later});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].instances, 2u);
+  EXPECT_THAT(findings[0].witness, SizeIs(2)) << "the instance with a witness is shown";
+}
+
 TEST(Merge, DetectorsAreJoined) {
   Access write = access(1, Operation::kWrite, at("bank.cpp", 12));
   Finding a = race(write, write), b = race(write, write);

@@ -161,7 +161,7 @@ std::string sure_text(const Finding& finding) {
                     : "certain: it happened in this run; nothing in C, C++ or POSIX orders the two accesses";
   }
   if (!finding.witness.empty()) {
-    return "certain: the schedule below is possible by this trace, and was checked independently";
+    return "certain: the schedule above is possible by this trace, and was checked independently";
   }
   if (has_any(finding, {"syncp", "shb", "mcm", "rdit"}))
     return "certain: another schedule of the same run shows it";

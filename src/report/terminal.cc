@@ -126,14 +126,28 @@ void thread_sections(Page& page, const Finding& finding) {
 // A long schedule is read around its end, where the race is.
 void witness_section(Page& page, const Finding& finding) {
   if (finding.witness.empty()) return;
-  constexpr std::size_t kShown = 24;
-  std::string events;
-  std::size_t first = finding.witness.size() > kShown ? finding.witness.size() - kShown : 0;
-  if (first > 0) events = fmt::format("({} events) ", first);
-  for (std::size_t i = first; i < finding.witness.size(); i++) {
-    events += fmt::format("{}{}", i > first ? " " : "", finding.witness[i]);
+  page.line(fmt::format(
+      "  a schedule that shows it{}",
+      finding.schedule.size() < finding.witness.size()
+          ? fmt::format(", the last {} of {} events", finding.schedule.size(), finding.witness.size())
+          : ":"));
+  std::size_t event_width = 5, thread_width = 6, operation_width = 6;
+  for (const Step& step : finding.schedule) {
+    event_width = std::max(event_width, std::to_string(step.event).size());
+    thread_width = std::max(thread_width, std::min<std::size_t>(step.thread.size(), 24));
+    operation_width = std::max(operation_width, std::min<std::size_t>(step.operation.size(), 40));
   }
-  page.line(fmt::format("  schedule that shows it, by event: {}", events));
+  page.line(page.ink(Ink::kQuiet, fmt::format("    {:>{}}  {:<{}}  {:<{}}  place", "event", event_width,
+                                              "thread", thread_width, "does", operation_width)));
+  for (const Step& step : finding.schedule) {
+    bool is_racy = std::any_of(finding.accesses.begin(), finding.accesses.end(),
+                               [&](const Access& access) { return access.event == step.event; });
+    std::string text =
+        printable(fmt::format("{:>{}}  {:<{}}  {:<{}}  {}", step.event, event_width, step.thread,
+                              thread_width, step.operation, operation_width, step.place));
+    page.line(fmt::format("    {}{}", text, is_racy ? page.ink(Ink::kMark, "  <- races") : ""));
+  }
+  page.blank();
 }
 
 }  // namespace

@@ -8,11 +8,9 @@ import pty
 import select
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 DEADHEAT, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -410,6 +408,192 @@ class Check(CliTest):
                               timeout=60)
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"the compiler wrapper is missing", done.stderr)
+
+
+RACY = """#include <pthread.h>
+#include <stdio.h>
+struct account { int id; long balance; };
+struct account accounts[3];
+int total;
+static void *worker(void *unused) {
+  (void)unused;
+  total++;
+  accounts[1].balance = 7;
+  return NULL;
+}
+int main(int argc, char **argv) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, worker, NULL);
+  total++;
+  long seen = accounts[1].balance;
+  pthread_join(thread, NULL);
+  printf("%d %s\\n", argc, argv[argc - 1]);
+  return seen == 99;
+}
+"""
+CLEAN = "int main(int argc, char **argv) { (void)argv; return argc - 1; }\n"
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(os.path.dirname(DEADHEAT), "deadheat-cc")) and
+                     os.path.exists(os.path.join(os.path.dirname(DEADHEAT), "../lib/deadheat/libdeadheat_watch.a")),
+                     "the wrappers or the runtime are not built")
+class CheckForReal(CliTest):
+    """The whole way: wrapper, pass, runtime, raw log, report."""
+
+    def test_races_of_a_c_program(self):
+        self.write("racy.c", RACY)
+        self.assertEqual(self.deadheat("check", "--json", "o.json", "racy.c", "--", "one", "two"), 66)
+        self.assertEqual(self.out, "3 two\n")
+        report = self.read_json("o.json")
+        self.assertEqual(report["program"]["command"], ["./racy", "one", "two"])
+        found = {(f["variable"]["name"], tuple(a["location"]["line"] for a in f["accesses"])): f
+                 for f in report["findings"]}
+        self.assertIn(("total", (8, 15)), found)
+        self.assertIn(("accounts", (9, 16)), found)
+        member = found[("accounts", (9, 16))]
+        self.assertEqual(member["variable"]["member"], "accounts[1].balance")
+        self.assertEqual(member["variable"]["declared"], {"file": "racy.c", "line": 4})
+        self.assertEqual({a["operation"] for a in member["accesses"]}, {"read", "write"})
+        for finding in report["findings"]:
+            for access in finding["accesses"]:
+                self.assertEqual(access["location"]["file"], "racy.c")
+                self.assertEqual(access["location"]["function"], "worker" if access["thread"] == 1 else "main")
+        created = {t["id"]: t["created"] for t in member["threads"]}[1]
+        self.assertEqual([frame["line"] for frame in created if frame.get("file") == "racy.c"], [14])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["o.json", "racy.c", "tmp"], "nothing else is left behind")
+
+    def test_clean_and_failing_programs(self):
+        self.write("clean.c", CLEAN)
+        self.assertEqual(self.deadheat("check", "clean.c"), 0)
+        self.assertEqual(self.deadheat("check", "clean.c", "--", "a", "b"), 2)
+
+    def test_two_languages_and_flags(self):
+        self.write("main.cpp", "extern \"C\" int twice(int);\nint main() { return twice(SEVEN) - 14; }\n")
+        self.write("twice.c", "int twice(int x) { return 2 * x; }\n")
+        self.assertEqual(self.deadheat("check", "--cflags", "-DSEVEN=7 -DTEXT='a b'", "main.cpp", "twice.c"), 0, )
+
+    def test_a_source_that_does_not_compile(self):
+        self.write("broken.c", "int main(void) { return x; }\n")
+        self.assertEqual(self.deadheat("check", "broken.c"), 2)
+        self.assertIn("broken.c: does not compile", self.err)
+        self.assertIn("undeclared identifier", self.err)
+
+    def test_simply_run(self):
+        self.write("racy.c", RACY)
+        wrapper = os.path.join(os.path.dirname(DEADHEAT), "deadheat-cc")
+        subprocess.run([wrapper, "-g", "-pthread", "racy.c", "-o", "racy"], cwd=self.folder, check=True, timeout=120)
+        done = subprocess.run(["./racy"], cwd=self.folder, env=self.environment, capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 66)
+        self.assertIn(b"data race on total", done.stderr)
+        self.assertEqual(self.deadheat("run", "--quiet", "--json", "o.json", "--", "./racy"), 66)
+        self.assertGreaterEqual(len(self.read_json("o.json")["findings"]), 2)
+        self.write("s.txt", "race:^total$\nrace:^accounts$\n")
+        self.assertEqual(self.deadheat("run", "--suppressions", "s.txt", "--", "./racy"), 0, self.err)
+
+    def test_without_symbols(self):
+        self.write("racy.c", RACY)
+        wrapper = os.path.join(os.path.dirname(DEADHEAT), "deadheat-cc")
+        subprocess.run([wrapper, "-s", "-pthread", "racy.c", "-o", "racy"], cwd=self.folder, check=True, timeout=120)
+        self.assertEqual(self.deadheat("run", "--json", "o.json", "--", "./racy"), 66)
+        for access in self.read_json("o.json")["findings"][0]["accesses"]:
+            self.assertEqual(os.path.basename(access["location"]["module"]), "racy")
+        self.write("s.txt", "race:racy\n")
+        self.assertEqual(self.deadheat("run", "--suppressions", "s.txt", "--", "./racy"), 0, self.err)
+
+
+TRACE = """T0|fork(T1)|1
+T0|w(x)|a.c:2
+T0|acq(l)|3
+T0|w(y)|4
+T0|rel(l)|5
+T1|acq(l)|10
+T1|w(y)=5|12
+T1|rel(l)|13
+T1|w(x)|a.c:11
+"""
+
+
+class Analyze(CliTest):
+    def test_a_predicted_race_has_a_witness(self):
+        self.write("t.std", TRACE)
+        self.assertEqual(self.deadheat("analyze", "--json", "o.json", "t.std"), 66)
+        self.assertIn("a schedule that shows it", self.err)
+        report = self.read_json("o.json")
+        finding, = report["findings"]
+        self.assertEqual([a["event"] for a in finding["accesses"]], [8, 1] if
+                         finding["accesses"][0]["location"]["place"] == "a.c:11" else [1, 8])
+        self.assertEqual(finding["witness"][-2:], [1, 8])
+        self.assertEqual(finding["variable"], {"name": "x", "kind": "trace"})
+        self.assertEqual(report["statistics"]["events"], 9)
+
+    def test_detectors(self):
+        self.write("t.std", TRACE)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "spans|fasttrack,hb", "t.std"), 0)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "nonsense", "t.std"), 2)
+        self.assertIn("nonsense", self.err)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "", "t.std"), 66)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "hb,", "t.std"), 2)
+
+    def test_the_default_on_an_incomplete_trace_gives_no_false_alarm(self):
+        self.write("t.std", "T0|fork(T1)|1\nT0|w(x)|2\nT0|enter(f;x)|3\nT0|leave(f)|3\n"
+                            "T1|enter(g;x)|4\nT1|leave(g)|4\nT1|w(x)|5\n")
+        self.assertEqual(self.deadheat("analyze", "--json", "o.json", "t.std"), 0)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "hb", "t.std"), 66)
+
+    def test_bad_input(self):
+        self.assertEqual(self.deadheat("analyze"), 2)
+        self.assertEqual(self.deadheat("analyze", "missing.std"), 2)
+        self.assertIn("missing.std", self.err)
+        self.write("bad.std", "T0|w(x)|1\nT0|jump(x)|2\n")
+        self.assertEqual(self.deadheat("analyze", "bad.std"), 2)
+        self.assertIn("bad.std", self.err)
+        self.assertIn("2", self.err)
+        self.write("t.std", TRACE)
+        for option, value in (("--solver-memory", "much"), ("--solver-memory", "-1"), ("--solver-seconds", "0"),
+                              ("--solver-seconds", "soon")):
+            self.assertEqual(self.deadheat("analyze", option, value, "t.std"), 2, option + value)
+
+    def test_suppressions_match_places(self):
+        self.write("t.std", TRACE)
+        self.write("s.txt", "race:a.c:11$\n")
+        self.assertEqual(self.deadheat("analyze", "--suppressions", "s.txt", "t.std"), 0)
+        self.assertIn("1 suppressed", self.err)
+
+    def test_all_renderings(self):
+        self.write("t.std", TRACE)
+        self.assertEqual(self.deadheat("analyze", "--sarif", "o.sarif", "--html", "o.html", "t.std"), 66)
+        location = self.read_json("o.sarif")["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+        self.assertEqual(location["artifactLocation"]["uri"], "a.c")
+
+
+class Trace(CliTest):
+    def test_convert_there_and_back(self):
+        self.write("t.std", TRACE)
+        self.assertEqual(self.deadheat("trace", "convert", "t.std", "t.dht"), 0)
+        self.assertEqual(self.deadheat("trace", "convert", "--extended", "t.dht", "back.std"), 0)
+        with open(self.path("back.std")) as file:
+            self.assertEqual([line for line in file if not line.startswith("#")], TRACE.splitlines(keepends=True))
+
+    def test_stat(self):
+        self.write("t.std", TRACE)
+        self.assertEqual(self.deadheat("trace", "stat", "t.std"), 0)
+        self.assertIn("9 events", self.out)
+        self.assertRegex(self.out, r"write +4 +44.4 %")
+
+    def test_check(self):
+        self.write("t.std", TRACE)
+        self.assertEqual(self.deadheat("trace", "check", "t.std"), 0)
+        self.write("bad.std", "T0|w(x\n")
+        self.assertEqual(self.deadheat("trace", "check", "bad.std"), 2)
+
+    def test_usage(self):
+        self.assertEqual(self.deadheat("trace"), 2)
+        self.assertEqual(self.deadheat("trace", "convert", "one"), 2)
+        self.assertEqual(self.deadheat("trace", "stat"), 2)
+        self.assertEqual(self.deadheat("trace", "stat", "missing.std"), 2)
+        self.write("t.std", TRACE)
+        self.assertEqual(self.deadheat("trace", "convert", "t.std", "no/such/folder/t.dht"), 2)
+        self.assertEqual(self.deadheat("trace", "convert", "t.std", "t.unknown"), 2)
 
 
 if __name__ == "__main__":
