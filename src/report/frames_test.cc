@@ -52,7 +52,8 @@ TEST(Frames, HooksDisappearAndInterposedCallsStayByName) {
   Location inner = at("/build/src/runtime/watch/access.cc", 10, "deadheat::watch::access(int)");
   Location call = at("/build/src/runtime/interpose/memory.cc", 20, "memcpy");
   Location user = at("bank.cpp", 12, "deposit(int)");
-  Stack stack = {hook, inner, call, user};
+  Location inlined = at("/build/src/runtime/inline_hooks.cc", 49, "read");
+  Stack stack = {hook, inlined, inner, call, user};
   hide_runtime_frames(stack);
   ASSERT_EQ(stack.size(), 2u);
   EXPECT_TRUE(is_interposed(stack[0]));
