@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "report/frames.h"
+#include "report/function_names.h"
 #include "report/html_page.h"
 #include "report/names.h"
 #include "report/prose.h"
@@ -91,7 +92,8 @@ std::string excerpt_html(const Location& location, SourceCache& sources) {
 }
 
 std::string lock_html(const Lock& lock) {
-  std::string html = fmt::format("<code>{}</code>", text(lock.name.empty() ? hex(lock.address) : lock.name));
+  std::string html =
+      fmt::format("<code>{}</code>", text(lock.name.empty() ? hex(lock.address) : short_function(lock.name)));
   if (lock.shared) html += " (for reading)";
   if (!lock.acquired.empty())
     html += fmt::format(", taken at {}", text(place_text(own_frame(lock.acquired))));

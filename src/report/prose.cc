@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/function_names.h"
 #include "report/names.h"
 
 namespace deadheat::report {
@@ -58,12 +59,13 @@ std::string variable_text(const Variable& variable) {
   switch (variable.kind) {
     case VariableKind::kGlobal:
     case VariableKind::kThreadLocal: {
-      std::string name = variable.member.empty() ? variable.name : variable.member;
+      std::string name = short_function(variable.member.empty() ? variable.name : variable.member);
       text = name.empty() ? std::string("a global") : name;
       std::string_view kind = variable.kind == VariableKind::kGlobal ? "global" : "thread-local";
-      text += variable.member.empty() ? fmt::format(" ({}{}", kind, size)
-                                      : fmt::format(" (in {} {}{}", kind, variable.name, size);
-      if (!variable.declared.file.empty()) text += ", " + place_text(variable.declared);
+      text += variable.member.empty()
+                  ? fmt::format(" ({}{}", kind, size)
+                  : fmt::format(" (in {} {}{}", kind, short_function(variable.name), size);
+      if (variable.declared.line > 0) text += ", " + place_text(variable.declared);
       text += ")";
       break;
     }
@@ -97,8 +99,8 @@ std::string headline_text(const Finding& finding) {
   if (finding.kind == Kind::kHighLevelRace) {
     std::string names;
     for (const Variable& variable : finding.variables) {
-      names +=
-          (names.empty() ? "" : ", ") + (variable.name.empty() ? variable_text(variable) : variable.name);
+      names += (names.empty() ? "" : ", ") +
+               (variable.name.empty() ? variable_text(variable) : short_function(variable.name));
     }
     return text + names;
   }
@@ -107,7 +109,8 @@ std::string headline_text(const Finding& finding) {
   std::string others;
   for (std::size_t i = 1; i < finding.variables.size(); i++) {
     const Variable& variable = finding.variables[i];
-    others += (i > 1 ? ", " : "") + (variable.name.empty() ? variable_text(variable) : variable.name);
+    others += (i > 1 ? ", " : "") +
+              (variable.name.empty() ? variable_text(variable) : short_function(variable.name));
   }
   if (!others.empty()) text += ", and on " + others;
   return text;

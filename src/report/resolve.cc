@@ -162,6 +162,16 @@ Finding resolve(const RawLog& log, const RawRace& race, Symbolizer& symbolizer) 
     finding.accesses.push_back(resolver.access(access));
     resolver.add_thread(finding.threads, access.thread);
   }
+  // A global that the optimiser changed (a number that is only ever 0 or 5 becomes one bit) is one that debug
+  // information no longer describes: its bits would be shown as values that nobody wrote.
+  const Variable& variable = finding.variables[0];
+  bool has_lines = !finding.accesses.empty() && finding.accesses[0].location.line > 0;
+  if (variable.kind == VariableKind::kGlobal && variable.declared.line == 0 && has_lines) {
+    for (Access& access : finding.accesses) {
+      access.value.reset();
+      access.value_before.reset();
+    }
+  }
   return finding;
 }
 

@@ -84,6 +84,7 @@ class Symbolizer::Impl {
     symbol.size = global->Size;
     symbol.declared.file = known(global->DeclFile);
     symbol.declared.line = static_cast<int>(global->DeclLine);
+    if (symbol.declared.line == 0) symbol.declared.file.clear();
     if (auto details = debug_info(module).data(symbol.start, address)) {
       if (!details->declared.file.empty()) symbol.declared = details->declared;
       symbol.part = details->part;

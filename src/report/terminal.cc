@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "report/frames.h"
+#include "report/function_names.h"
 #include "report/names.h"
 #include "report/prose.h"
 
@@ -70,7 +71,7 @@ class Page {
 };
 
 std::string lock_text(const Lock& lock) {
-  std::string text = lock.name.empty() ? hex(lock.address) : lock.name;
+  std::string text = lock.name.empty() ? hex(lock.address) : short_function(lock.name);
   if (lock.shared) text += " (for reading)";
   if (!lock.acquired.empty()) {
     Location place = own_frame(lock.acquired);
