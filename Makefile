@@ -85,3 +85,8 @@ fuzz: deps
 
 clean:
 	@rm -rf $(BUILD) build-*
+
+.PHONY: bench
+# Native, ThreadSanitizer and Deadheat side by side (docs/performance.md); BENCH="--rounds 3 sort" narrows it.
+bench: build
+	@bench/run.py --build $(BUILD) --json $(BUILD)/bench.json $(BENCH)
