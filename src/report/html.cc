@@ -92,8 +92,9 @@ std::string excerpt_html(const Location& location, SourceCache& sources) {
 }
 
 std::string lock_html(const Lock& lock) {
-  std::string html =
-      fmt::format("<code>{}</code>", text(lock.name.empty() ? hex(lock.address) : short_function(lock.name)));
+  std::string html = fmt::format("<code>{}</code>", text(!lock.name.empty()  ? short_function(lock.name)
+                                                         : lock.address != 0 ? hex(lock.address)
+                                                                             : "one of many locks"));
   if (lock.shared) html += " (for reading)";
   if (!lock.acquired.empty())
     html += fmt::format(", taken at {}", text(place_text(own_frame(lock.acquired))));

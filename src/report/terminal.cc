@@ -71,7 +71,9 @@ class Page {
 };
 
 std::string lock_text(const Lock& lock) {
-  std::string text = lock.name.empty() ? hex(lock.address) : short_function(lock.name);
+  std::string text = !lock.name.empty()  ? short_function(lock.name)
+                     : lock.address != 0 ? hex(lock.address)
+                                         : "one of many locks";
   if (lock.shared) text += " (for reading)";
   if (!lock.acquired.empty()) {
     Location place = own_frame(lock.acquired);

@@ -168,15 +168,29 @@ bool peek(uintptr_t address, size_t size, uint64_t* value) {
   return n == static_cast<long>(size);
 }
 
+void append_lock(Text& text, bool first, uintptr_t lock, bool shared, StackId acquired) {
+  text.append("%s{\"addr\":\"0x%lx\",\"shared\":%s,\"stack\":", first ? "" : ",", lock,
+              shared ? "true" : "false");
+  append_stack(text, acquired);
+  text.append_char('}');
+}
+
 void append_locks(Text& text, LocksetId set) {
   text.append(",\"locks\":[");
   for (bool first = true; set != 0; first = false) {
     LocksetEntry const entry = lockset_of(set);
-    text.append("%s{\"addr\":\"0x%lx\",\"shared\":%s,\"stack\":", first ? "" : ",", entry.lock,
-                entry.shared ? "true" : "false");
-    append_stack(text, entry.acquired);
-    text.append_char('}');
+    append_lock(text, first, entry.lock, entry.shared, entry.acquired);
     set = entry.rest;
+  }
+  text.append_char(']');
+}
+
+// Of the thread that is here, every lock is known by address.
+void append_locks_held(Text& text, const Thread* thread) {
+  text.append(",\"locks\":[");
+  for (unsigned i = thread->held_count; i-- > 0;) {
+    const HeldLock& h = thread->held[i];
+    append_lock(text, i + 1 == thread->held_count, h.lock, h.shared, h.acquired);
   }
   text.append_char(']');
 }
@@ -257,9 +271,9 @@ bool holds(LocksetId set, uintptr_t lock) {
   return false;
 }
 
-bool common_lock(LocksetId a, LocksetId b) {
-  for (; a != 0; a = lockset_of(a).rest) {
-    if (holds(b, lockset_of(a).lock)) return true;
+bool common_lock(const Thread* thread, LocksetId other) {
+  for (unsigned i = 0; i < thread->held_count; ++i) {
+    if (holds(other, thread->held[i].lock)) return true;
   }
   return false;
 }
@@ -267,13 +281,13 @@ bool common_lock(LocksetId a, LocksetId b) {
 void append_why(Text& text, const Thread* thread, const AccessInfo& other, Epoch epoch,
                 uint32_t other_thread) {
   Text why;
-  if (thread->lockset == 0 && other.locks == 0) {
+  if (thread->held_count == 0 && other.locks == 0) {
     why.append("neither thread held a lock");
-  } else if (thread->lockset == 0) {
+  } else if (thread->held_count == 0) {
     why.append("thread %u held a lock, thread %u held none", other_thread, thread->info->id);
   } else if (other.locks == 0) {
     why.append("thread %u held a lock, thread %u held none", thread->info->id, other_thread);
-  } else if (!common_lock(thread->lockset, other.locks)) {
+  } else if (!common_lock(thread, other.locks)) {
     why.append("the threads held different locks");
   } else {
     why.append("a common lock was held for reading only");
@@ -321,7 +335,7 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   line.append(",\"accesses\":[{\"thread\":%u,\"op\":\"%s\",\"size\":%zu,\"addr\":\"0x%lx\",\"stack\":",
               thread->info->id, name_of(request.type), request.size, request.address);
   append_frames(line, request.pc, current_frames(thread));
-  append_locks(line, thread->lockset);
+  append_locks_held(line, thread);
   uint64_t value = 0;
   if (peek(request.address, request.size, &value)) {
     line.append(",\"%s\":\"0x%lx\"", kind_of(request.type).write ? "before" : "value", value);

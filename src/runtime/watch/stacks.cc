@@ -67,7 +67,11 @@ Growing<Shape, kShapeBits> shapes;
 uint32_t node_hash[1u << kHashBits];
 uint32_t shape_hash[1u << kHashBits];
 Growing<Node, 20> locksets;
-uint32_t lockset_hash[1u << 12];
+constexpr uint32_t kLocksetHashBits = 12;
+uint32_t lockset_hash[1u << kLocksetHashBits];
+constexpr uint64_t kSharedLock = uint64_t{1} << 63;
+// How many locks taken at one place (and within the same outer ones) are told apart; see LocksetEntry.
+constexpr unsigned kLocksPerPlace = 4;
 
 uint64_t mix(uint64_t a, uint64_t b) {
   uint64_t h = (a ^ (b * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
@@ -202,9 +206,19 @@ StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, St
 
 LocksetId intern_lockset(InternCache&, const LocksetEntry& entry) {
   // The mode rides on the top bit of the address, which user space never has.
-  uint64_t const word = entry.lock | (entry.shared ? uint64_t{1} << 63 : 0);
-  uint64_t const h = mix(word, (static_cast<uint64_t>(entry.rest) << 32) | entry.acquired);
-  return find_or_insert(locksets, &lockset_hash[h & 0xfff], word, entry.rest, entry.acquired);
+  uint64_t const mode = entry.shared ? kSharedLock : 0;
+  uint64_t word = entry.lock | mode;
+  uint64_t const h = mix(entry.acquired, entry.rest);
+  uint32_t* const bucket = &lockset_hash[h & ((1u << kLocksetHashBits) - 1)];
+  unsigned others = 0;
+  for (uint32_t id = __atomic_load_n(bucket, __ATOMIC_ACQUIRE); id != 0; id = locksets[id].next) {
+    const Node& n = locksets[id];
+    if (n.parent != entry.rest || n.aux != entry.acquired || (n.word & kSharedLock) != mode) continue;
+    if (n.word == word) return id;
+    ++others;
+  }
+  if (others >= kLocksPerPlace) word = mode;
+  return find_or_insert(locksets, bucket, word, entry.rest, entry.acquired);
 }
 
 ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {
@@ -254,7 +268,7 @@ AccessInfo access_of(StackId stack, unsigned byte) {
 
 LocksetEntry lockset_of(LocksetId set) {
   const Node& n = locksets[set];
-  return {n.parent, static_cast<uintptr_t>(n.word & ~(uint64_t{1} << 63)), (n.word >> 63) != 0, n.aux};
+  return {n.parent, static_cast<uintptr_t>(n.word & ~kSharedLock), (n.word & kSharedLock) != 0, n.aux};
 }
 
 unsigned frames_of(StackId frames, uintptr_t* out, unsigned max) {

@@ -38,9 +38,13 @@ struct AccessInfo {
   LocksetId locks;
 };
 
+// A lockset must grow with the program's code, as stacks do, not with its data: a program that takes one of a
+// million locks at one place would otherwise fill the tables with pairs of them. So only the first few locks
+// taken at a place keep their addresses; all further ones share an entry whose `lock` is 0 and that still
+// says where the lock was taken. Locksets are what reports tell of the past, nothing is decided by them.
 struct LocksetEntry {
   LocksetId rest;
-  uintptr_t lock;
+  uintptr_t lock;  // 0: one of many
   bool shared;
   StackId acquired;
 };
@@ -63,6 +67,32 @@ struct InternCache {
   Node node[kNodes];
   Shape shape[kShapes];
 };
+
+// What quick.h remembers; one per thread, direct-mapped.
+struct QuickCache {
+  // One place in the code, called from one place, under the same locks.
+  struct Site {
+    uintptr_t pc;
+    StackId frames;
+    LocksetId locks;
+    StackId stack;
+    ShapeId alone;           // the pair of this stack and none
+    uint32_t size_and_kind;  // 16: a write
+    uint32_t reserved;
+  };
+  // The pair of stacks that follows from another.
+  struct Known {
+    ShapeId old_shape;
+    StackId stack;
+    uint32_t how;
+    ShapeId shape;  // 0: nothing known here
+  };
+  static constexpr unsigned kSiteBits = 9;
+  static constexpr unsigned kMoveBits = 12;
+  Site site[1u << kSiteBits];
+  Known known[1u << kMoveBits];
+};
+static_assert(sizeof(QuickCache::Site) == 32 && sizeof(QuickCache::Known) == 16);
 
 StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_address);
 StackId intern_access(InternCache& cache, const AccessInfo& access);
