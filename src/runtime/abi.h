@@ -25,7 +25,7 @@
 #endif
 #define DH_HOOK DH_C __attribute__((visibility("default"), used))
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
-#define DH_SLOW __attribute__((preserve_most, cold, noinline))
+#define DH_SLOW __attribute__((preserve_most, noinline))
 
 #define DEADHEAT_ABI_VERSION 1u
 

@@ -6,6 +6,7 @@
 #include "runtime/platform/print.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/filter.h"
+#include "runtime/watch/quick.h"
 #include "runtime/watch/thread.h"
 
 using namespace deadheat;
@@ -15,8 +16,8 @@ using namespace deadheat::watch;
 
 namespace {
 
-__attribute__((noinline)) void slow(uintptr_t address, size_t size, AccessType type, uintptr_t pc,
-                                    uint64_t value, bool has_value) {
+__attribute__((noinline, preserve_most)) void slow(uintptr_t address, size_t size, AccessType type,
+                                                   uintptr_t pc, uint64_t value, bool has_value) {
   Thread* const thread = current_or_adopt();
   if (thread == nullptr || thread->inside != 0) return;
   Inside const inside(thread);
@@ -27,6 +28,16 @@ __attribute__((noinline)) void slow(uintptr_t address, size_t size, AccessType t
     return;
   }
   if (!check_access(thread, {address, size, type, pc, value, has_value})) ++thread->statistics.covered;
+}
+
+template <bool kWrite>
+__attribute__((always_inline)) inline bool quickly(const void* address, uint32_t size, uintptr_t pc) {
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread == nullptr || thread->inside != 0, 0)) return false;
+  Inside const inside(thread);
+  if (!quick_access<kWrite>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) return false;
+  ++thread->statistics.slow_accesses;
+  return true;
 }
 
 bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
@@ -45,12 +56,12 @@ void __dh_module_init(uint32_t abi_version, const char* mode) {
 }
 
 void __dh_read_slow(const void* address, uint32_t size) {
-  if (nobody_to_race_with()) return;
+  if (nobody_to_race_with() || quickly<false>(address, size, DH_PC)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC, 0, false);
 }
 
 void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
-  if (nobody_to_race_with()) return;
+  if (nobody_to_race_with() || quickly<true>(address, size, DH_PC)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, value, true);
 }
 

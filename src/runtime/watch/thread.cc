@@ -223,8 +223,7 @@ void Inside::deliver() {
 void Thread::publish_floor() {
   if (hot == nullptr) return;
   bool const inline_filter = spans_filter() && !platform::options().count;
-  // An unreachable floor sends every access to the slow path.
-  hot->floor = inline_filter ? epoch().bits() << kDhEpochShift : ~uint64_t{0} >> 1;
+  hot->floor = inline_filter ? epoch().bits() << kDhEpochShift : kNoFloor;
 }
 
 StackId current_frames(Thread* thread) {

@@ -42,6 +42,9 @@ struct Statistics {
   void add(const Statistics& other);
 };
 
+// No label is above it: every access takes the slow path, where it is counted.
+inline constexpr uint64_t kNoFloor = ~uint64_t{0} >> 1;
+
 struct Thread {
   // Hot: the slow path's first cache lines.
   uint32_t inside = 0;  // depth of runtime calls: signal handlers wait while it is not 0
@@ -82,6 +85,7 @@ struct Thread {
   uint64_t frames_bytes = 0;
 
   InternCache cache;
+  QuickCache quick;
 
   bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }
   Epoch epoch() const { return Epoch(slot, span.label()); }

@@ -15,6 +15,7 @@
 
 #include "runtime/platform/options.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
 #include "runtime/watch/tests/actors.h"
@@ -89,7 +90,7 @@ class Player {
     }
   }
 
-  // The fast path as inlined into programs, then the slow one.
+  // The fast path as inlined into programs, then the slow ones.
   void access(Thread* t, bool write, std::size_t index) {
     Bytes const b = bytes_[index];
     auto const address = reinterpret_cast<uintptr_t>(arena) + b.offset;
@@ -107,6 +108,9 @@ class Player {
           return;
         }
       }
+      uintptr_t const pc = kPcBase + index;
+      if (write ? quick_access<true>(t, address, b.size, pc) : quick_access<false>(t, address, b.size, pc))
+        return;
     }
     check_access(
         t, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, kPcBase + index, 0, false});
