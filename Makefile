@@ -62,7 +62,7 @@ bench-trace: deps $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target bench_trace -j $(JOBS)
 	@$(BUILD)/bin/bench_trace table events=$(EVENTS)
 
-# Prediction against the exhaustive explorer, TRACES random traces of each shape; about 20 minutes a core for 10000.
+# Prediction against the exhaustive explorer, TRACES random traces of each shape; some minutes on one core.
 TRACES ?= 10000
 test-oracle: deps $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target deadheat_oracle -j $(JOBS)

@@ -300,10 +300,10 @@ class AnalyzeCommand : public Command {
               std::to_string(value);
           if (counter != "undecided" || value == 0) continue;
           report.incomplete = true;
-          report.notes.push_back(
-              fmt::format("incomplete: {} left {} pair{} of places undecided; --solver-seconds {} was not "
-                          "enough for them",
-                          pipeline.spec(), value, value == 1 ? "" : "s", solver_seconds_));
+          std::string why = cancelled ? "when it was interrupted"
+                                      : fmt::format("after --solver-seconds {}", solver_seconds_);
+          report.notes.push_back(fmt::format("incomplete: {} left {} pair{} of places undecided {}",
+                                             pipeline.spec(), value, value == 1 ? "" : "s", why));
         }
       }
     }

@@ -210,7 +210,7 @@ class CausalModel::Builder {
 
   void join(Node node, std::uint32_t child) {
     const auto& chain = model_.chains_[child];
-    if (chain.empty()) return;
+    if (chain.empty() || chain.back() == node) return;
     model_.hard_.add(node, chain.back());
     see_end(node, child);
   }

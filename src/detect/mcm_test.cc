@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 #include <string>
 
+#include "detect/pipeline.h"
 #include "testing/explorer.h"
 #include "testing/prediction_oracle.h"
 #include "testing/trace_builder.h"
@@ -171,6 +173,42 @@ TEST(Mcm, ATraceThatNeedsTooMuchMemoryIsAnError) {
   Options options;
   options.memory_bytes = 100;
   EXPECT_FALSE(predict(trace.events, trace.names, options).ok());
+}
+
+// Nothing is promised for traces that are none (a release without its acquire, a thread that runs on after it
+// was joined, ...), except that they end in an answer.
+TEST(Mcm, NonsenseIsAnsweredToo) {
+  std::mt19937_64 random(3);
+  auto below = [&](std::uint64_t bound) { return random() % bound; };
+  for (int round = 0; round < 400; ++round) {
+    Trace trace;
+    for (const char* name : {"a", "b", "c"}) {
+      trace.names.threads.intern(name);
+      trace.names.locations.intern(name);
+      trace.names.locks.intern(name);
+      trace.names.messages.intern(name);
+      trace.names.functions.intern(name);
+      trace.names.reachable.intern({ObjectId(below(3)), ObjectId(below(3))});
+    }
+    std::uint64_t length = below(30);
+    for (std::uint64_t i = 0; i < length; ++i) {
+      Event event;
+      event.kind = static_cast<EventKind>(below(kEventKinds));
+      event.thread = ThreadId(static_cast<std::uint32_t>(below(3)));
+      event.object = ObjectId(below(3));
+      event.has_value = is_access(event.kind) && below(2) == 0;
+      event.value = event.kind == EventKind::kEnter ? below(trace.names.reachable.size()) : below(2);
+      event.site = SiteId(trace.names.sites.intern(std::to_string(i)));
+      trace.events.push_back(event);
+    }
+    for (const char* detector : {"mcm", "rdit", "cp"}) {
+      RaceList list;
+      std::vector<Pipeline> pipelines;
+      pipelines.push_back(std::move(*make_pipeline(detector, StageContext{&trace.names, &list, {}, {}})));
+      std::unique_ptr<TraceSource> source = source_of(trace);
+      ASSERT_TRUE(run_pipelines(*source, pipelines).ok()) << testing::to_text(trace);
+    }
+  }
 }
 
 TEST(Mcm, JobsDoNotChangeTheResult) {
