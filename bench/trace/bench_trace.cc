@@ -1,8 +1,8 @@
 // make bench-trace: generates traces and measures every detector on them, each in a process of its own.
 //
-//   bench_trace generate FILE [key=value...]     a trace, .dht or .std; keys are the members of Shape
-//   bench_trace run FILE SPEC...                 events a second and peak memory of each pipeline
-//   bench_trace clocks FILE                      vector clocks, shared copies and tree clocks on its
+//   bench_trace generate FILE [key=value...]     a trace, .dht or .std; keys are the members of Shape, and
+//   level (zstd) bench_trace run FILE SPEC...                 events a second and peak memory of each
+//   pipeline bench_trace clocks FILE                      vector clocks, shared copies and tree clocks on its
 //   synchronisation alone bench_trace table [events=N]                 the tables of
 //   docs/performance-traces.md
 #include <sys/resource.h>
@@ -54,9 +54,9 @@ void set(Shape& shape, std::string_view argument) {
   }
 }
 
-void generate(const std::string& path, const Shape& shape) {
+void generate(const std::string& path, const Shape& shape, const WriteOptions& options = {}) {
   Generator generator(shape);
-  Result<std::unique_ptr<TraceSink>> sink = create_trace(path);
+  Result<std::unique_ptr<TraceSink>> sink = create_trace(path, options);
   if (!sink.ok()) give_up(sink.error().message);
   std::vector<Event> events(4096);
   while (true) {
@@ -214,8 +214,15 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() >= 2 && arguments[0] == "generate") {
     Shape shape;
-    for (std::size_t i = 2; i < arguments.size(); ++i) set(shape, arguments[i]);
-    generate(arguments[1], shape);
+    WriteOptions options;
+    for (std::size_t i = 2; i < arguments.size(); ++i) {
+      if (arguments[i].starts_with("level=")) {
+        options.compression_level = std::atoi(arguments[i].c_str() + 6);
+      } else {
+        set(shape, arguments[i]);
+      }
+    }
+    generate(arguments[1], shape, options);
     return 0;
   }
   if (arguments.size() >= 2 && arguments[0] == "run") {

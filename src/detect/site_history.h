@@ -11,6 +11,10 @@
 // Entries are kept in the order of their stamps, most recent first, and a look ends at the first old one. An
 // access that changes no clock and finds nothing new costs a comparison.
 //
+// And knowledge is transitive: an access that found nothing unordered leaves a mark, and whoever knows that
+// access knows all that it knew, so a look ends at the mark. On data that is properly ordered, by locks or
+// otherwise, a look sees an entry or two.
+//
 // Works for every order in which (1) a thread's clock advances when others may learn of it and (2) knowledge
 // never shrinks: happens-before (hb), schedulable happens-before (shb), weak causal precedence (wcp).
 #pragma once
@@ -35,6 +39,8 @@ class SiteHistory {
     ThreadId thread;
     SiteId site;
     EventKind kind;
+    bool writes_known = false;  // nothing that this entry has looked at was unordered with it
+    bool reads_known = false;
     std::uint64_t stamp = 0;
     std::uint64_t looked = 0;
     EventIndex index;  // of the first access with `clock`
@@ -67,8 +73,10 @@ class SiteHistory {
     location.recent = static_cast<std::uint32_t>(mine - location.entries());
 
     if (mine->looked != location.stamp) {
-      look(location, location.writes, *mine, known, found);
-      if (event.kind == EventKind::kWrite) look(location, location.reads, *mine, known, found);
+      look(location, location.writes, location.writes_mark, *mine, mine->writes_known, known, found);
+      if (event.kind == EventKind::kWrite) {
+        look(location, location.reads, location.reads_mark, *mine, mine->reads_known, known, found);
+      }
     }
     if (mine->clock != own) {
       mine->clock = own;
@@ -77,6 +85,8 @@ class SiteHistory {
       move_to_front(location, *mine);
     }
     mine->looked = location.stamp;
+    if (mine->writes_known) location.writes_mark = Mark{location.stamp, event.thread, own};
+    if (mine->reads_known) location.reads_mark = Mark{location.stamp, event.thread, own};
   }
 
   // For look_ahead().
@@ -99,6 +109,12 @@ class SiteHistory {
  private:
   static constexpr std::uint32_t kEnd = ~std::uint32_t{0};
 
+  // An access to which everything up to a stamp was known.
+  struct Mark {
+    std::uint64_t stamp = 0;
+    ThreadId thread;
+    Clock clock;
+  };
   struct Location {
     char* memory = nullptr;  // `capacity` entries, then as many keys
     std::uint32_t size = 0;
@@ -107,6 +123,8 @@ class SiteHistory {
     std::uint32_t reads = kEnd;
     std::uint32_t writes = kEnd;
     std::uint64_t stamp = 0;
+    Mark reads_mark;
+    Mark writes_mark;
 
     Entry* entries() { return reinterpret_cast<Entry*>(memory); }
     std::uint64_t* keys() { return reinterpret_cast<std::uint64_t*>(memory + capacity * sizeof(Entry)); }
@@ -123,14 +141,22 @@ class SiteHistory {
     return locations_[object.index()];
   }
 
+  // `all_known`: whether everything in the list up to mine.looked was known; kept up to date.
   template <class Known, class Found>
-  void look(Location& location, std::uint32_t head, const Entry& mine, const Known& known,
-            const Found& found) {
+  void look(Location& location, std::uint32_t head, const Mark& mark, const Entry& mine, bool& all_known,
+            const Known& known, const Found& found) {
+    std::uint64_t old = mine.looked;
+    if (old == 0) all_known = true;
+    if (mark.stamp > old && known(mark.thread, mark.clock)) {
+      old = mark.stamp;
+      all_known = true;
+    }
     Entry* entries = location.entries();
-    for (std::uint32_t i = head; i != kEnd && entries[i].stamp > mine.looked; i = entries[i].next) {
+    for (std::uint32_t i = head; i != kEnd && entries[i].stamp > old; i = entries[i].next) {
       ++looks_;
       const Entry& other = entries[i];
       if (other.thread == mine.thread || known(other.thread, other.clock)) continue;
+      all_known = false;
       if (pairs_.insert(other.site, mine.site)) found(other);
     }
   }

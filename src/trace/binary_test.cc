@@ -166,6 +166,28 @@ TEST(Binary, DamageNamesTheByteAndWhatIsReadable) {
   EXPECT_THAT(again.error().message, HasSubstr("readable up to event 65536"));
 }
 
+TEST(Binary, WithoutCompressionEverythingReadsBackToo) {
+  const Trace trace = rich_trace(70000, 6);
+  const std::string path = path_for("stored.dht");
+  Result<std::unique_ptr<TraceSink>> sink = create_trace(path, {.compression_level = 0});
+  ASSERT_TRUE(sink.ok());
+  ASSERT_TRUE((*sink)->write(trace.names, trace.events).ok());
+  ASSERT_TRUE((*sink)->close(trace.names).ok());
+  Result<Trace> again = read_trace(path);
+  std::remove(path.c_str());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->events, trace.events);
+}
+
+TEST(Binary, FilesOfEarlierReleasesStayReadable) {
+  Result<Trace> trace = read_trace(std::string(DEADHEAT_STORED_TRACES) + "/version-1.dht");
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_EQ(trace->note, "");
+  Result<Trace> text = read_trace(std::string(DEADHEAT_STORED_TRACES) + "/version-1.std");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_EQ(testing::to_text(*trace), testing::to_text(*text));
+}
+
 TEST(Binary, ANewerVersionIsRefusedByNumber) {
   std::string bytes = encode(rich_trace(10, 1));
   bytes[8] = 2;

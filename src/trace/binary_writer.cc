@@ -128,14 +128,16 @@ class BinarySink final : public TraceSink {
     header.raw_bytes = static_cast<std::uint32_t>(raw_.size());
     header.count = count;
     header.first = written_;
-    stored_.resize(ZSTD_compressBound(raw_.size()));
-    const std::size_t packed =
-        ZSTD_compressCCtx(context_, stored_.data(), stored_.size(), raw_.data(), raw_.size(), level_);
     std::string_view payload = raw_;
     header.compression = Compression::kNone;
-    if (!ZSTD_isError(packed) && packed < raw_.size()) {
-      payload = std::string_view(stored_).substr(0, packed);
-      header.compression = Compression::kZstd;
+    if (level_ > 0) {
+      stored_.resize(ZSTD_compressBound(raw_.size()));
+      const std::size_t packed =
+          ZSTD_compressCCtx(context_, stored_.data(), stored_.size(), raw_.data(), raw_.size(), level_);
+      if (!ZSTD_isError(packed) && packed < raw_.size()) {
+        payload = std::string_view(stored_).substr(0, packed);
+        header.compression = Compression::kZstd;
+      }
     }
     header.stored_bytes = static_cast<std::uint32_t>(payload.size());
     header.payload_hash = XXH3_64bits(payload.data(), payload.size());

@@ -76,7 +76,7 @@ struct Trace {
 
 struct WriteOptions {
   bool extended = false;      // text: also values, branches, messages and BarrierPairs
-  int compression_level = 3;  // binary: zstd's
+  int compression_level = 3;  // binary: zstd's; 0: stored as it is
 };
 
 Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path);
