@@ -50,7 +50,6 @@ class BarrierActs {
   // The event has become `node`.
   void done(std::uint64_t index, Node node);
 
-  bool is_open(ThreadId thread) const { return open_calls_[thread.index()] > 0; }
   // Has missing code ever acted on this location?
   bool acted_on(std::uint32_t location) const { return objects_[location].last_act != kNoNode; }
 

@@ -129,9 +129,8 @@ class CausalModel::Builder {
     if (model_.chains_[thread].empty() && fork_[thread] != kNoNode) model_.hard_.add(node, fork_[thread]);
     place(node, thread);
     model_.places_start_.push_back(static_cast<std::uint32_t>(model_.places_.size()));
-    // Missing code depends on its arguments and on whatever it has seen.
-    bool depends = !has_branch_ || event.kind == EventKind::kBranch ||
-                   (acts_ && (event.kind == EventKind::kEnter || acts_->is_open(event.thread)));
+    // Missing code depends on all that its thread has read: its acts commit it, see add_act().
+    bool depends = !has_branch_ || event.kind == EventKind::kBranch;
     if (depends) commit(node, thread);
     auto object = static_cast<std::uint32_t>(event.object.value());
     switch (event.kind) {
