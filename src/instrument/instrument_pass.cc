@@ -106,7 +106,6 @@ class ModuleInstrumenter {
 }  // namespace
 
 PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& analyses) {
-  if (is_instrumented(module)) return PreservedAnalyses::all();
   Statistics statistics;
   auto& function_analyses = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
   SmallVector<Function*, 64> functions;
@@ -117,7 +116,7 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
   bool changed = false;
   for (Function* function : functions) {
     changed |= instrumenter.instrument(*function);
-    function->addFnAttr("deadheat-instrumented");
+    mark_instrumented(*function);
     function_analyses.invalidate(*function, PreservedAnalyses::none());
   }
   if (changed) {
@@ -128,7 +127,6 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
         report_fatal_error(Twine("deadheat: ") + status.error().message, /*gen_crash_diag=*/false);
   }
   seal(module);
-  mark_instrumented(module);
   if (options_.statistics) errs() << to_line(statistics, module.getSourceFileName()) << "\n";
   if (statistics_out_) *statistics_out_ = statistics;
   return PreservedAnalyses::none();

@@ -171,6 +171,31 @@ TEST(Loops, WhatStandsBehindAnExitHappensOnceLess) {
   EXPECT_EQ(size->getOperand(0), f.module().getFunction("f")->getArg(1));
 }
 
+TEST(Loops, WhatStandsBehindAnExitAndACondition) {
+  Instrumented f(R"(
+    define void @f(ptr %p, i64 %n, i1 %c) {
+    entry:
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %latch ]
+      %done = icmp eq i64 %i, %n
+      br i1 %done, label %end, label %body
+    body:
+      %element = getelementptr inbounds i32, ptr %p, i64 %i
+      br i1 %c, label %then, label %latch
+    then:
+      store i32 1, ptr %element, align 4
+      br label %latch
+    latch:
+      %next = add nuw i64 %i, 1
+      br label %loop
+    end:
+      ret void
+    })",
+                 kOn);
+  EXPECT_THAT(f.checks(), ElementsAre("write4"));
+}
+
 TEST(Loops, AnInvariantAccessBehindTheExitStays) {
   Instrumented f(R"(
     define void @f(ptr %p, i64 %n) {

@@ -11,17 +11,11 @@ using namespace llvm;
 
 namespace {
 
-constexpr const char* kFlag = "deadheat.instrumented";
-
 std::string unique_name(const char* what, const std::string& mode) {
   return std::string(what) + "_v" + std::to_string(DEADHEAT_ABI_VERSION) + "_" + mode;
 }
 
 }  // namespace
-
-bool is_instrumented(const Module& module) { return module.getModuleFlag(kFlag) != nullptr; }
-
-void mark_instrumented(Module& module) { module.addModuleFlag(Module::Max, kFlag, 1); }
 
 void add_constructor(Module& module, Hooks& hooks, const std::string& mode) {
   LLVMContext& context = module.getContext();

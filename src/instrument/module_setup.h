@@ -13,10 +13,6 @@
 
 namespace deadheat::instrument {
 
-// A module is marked once it is instrumented, so that a second run (link-time optimisation) leaves it alone.
-bool is_instrumented(const llvm::Module& module);
-void mark_instrumented(llvm::Module& module);
-
 // The note: name "Deadheat", type kNoteType, description: the ABI version (4 bytes, little-endian) and the
 // mode (12 bytes).
 inline constexpr uint32_t kNoteType = 1;

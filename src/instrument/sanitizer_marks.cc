@@ -12,14 +12,17 @@ using namespace llvm;
 namespace {
 
 constexpr const char* kExcluded = "deadheat-excluded";
+constexpr const char* kInstrumented = "deadheat-instrumented";
 
 }  // namespace
 
 bool is_excluded(const Function& function) {
   return function.isDeclaration() || function.hasFnAttribute(Attribute::Naked) ||
-         function.hasFnAttribute("deadheat-instrumented") || function.hasFnAttribute(kExcluded) ||
+         function.hasFnAttribute(kInstrumented) || function.hasFnAttribute(kExcluded) ||
          function.isPresplitCoroutine() || Hooks::is_hook_name(function.getName());
 }
+
+void mark_instrumented(Function& function) { function.addFnAttr(kInstrumented); }
 
 PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
   for (Function& function : module) {

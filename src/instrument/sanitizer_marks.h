@@ -31,8 +31,10 @@ class PreparePass : public llvm::PassInfoMixin<PreparePass> {
   bool is_marked_;
 };
 
-// Is the body ours to change?
+// Is the body not ours to change? Instrumented ones are not either: a second run, at link time, leaves them
+// alone.
 bool is_excluded(const llvm::Function& function);
+void mark_instrumented(llvm::Function& function);
 
 // Last: nothing that follows needs the marks, and nothing else may instrument.
 void seal(llvm::Module& module);

@@ -179,6 +179,30 @@ int main(void) {
         self.build("-O2", "guard.c", "-o", "a.out", "-pthread")
         self.assertEqual(self.report_of(), (0, "deadheat: 0 findings\n"))
 
+    def test_gaps_between_elements_are_not_read(self):
+        # The vectoriser would read both members and keep one.
+        (self.folder / "gap.c").write_text(
+            """\
+#include <pthread.h>
+struct { int read, written; } table[4096];
+long sum;
+static void *work(void *unused) {
+  for (int i = 0; i < 4096; ++i) sum += table[i].read;
+  return unused;
+}
+int main(void) {
+  pthread_t a;
+  pthread_create(&a, 0, work, 0);
+  for (int i = 0; i < 4096; ++i) table[i].written = i;
+  pthread_join(a, 0);
+  return 0;
+}
+"""
+        )
+        for level in ("-O2", "-O3"):
+            self.build(level, "gap.c", "-o", "a.out", "-pthread")
+            self.assertEqual(self.report_of(), (0, "deadheat: 0 findings\n"))
+
     def test_assembler_and_several_sources_in_one_go(self):
         (self.folder / "extra.s").write_text(".globl extra\nextra: ret\n.section .note.GNU-stack,\"\",@progbits\n")
         self.assert_race("-Wall", "-Werror", "extra.s")

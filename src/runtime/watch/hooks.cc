@@ -5,6 +5,7 @@
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/covered.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/thread.h"
@@ -40,6 +41,17 @@ __attribute__((always_inline)) inline bool quickly(const void* address, uint32_t
   return true;
 }
 
+void range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
+  uintptr_t const end = address + size;
+  uintptr_t const from = first_uncovered(address, end, type == AccessType::kWrite);
+  if (from >= end) return;
+  // Short ones are reported with their size, so they stay whole.
+  if (size <= 32)
+    slow(address, size, type, pc, 0, false);
+  else
+    slow(from, end - from, type, pc, 0, false);
+}
+
 bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
 
 }  // namespace
@@ -67,25 +79,32 @@ void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
 
 void __dh_read_range(const void* address, size_t size) {
   if (nobody_to_race_with() || size == 0) return;
-  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC, 0, false);
+  range(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC);
 }
 
 void __dh_write_range(void* address, size_t size) {
   if (nobody_to_race_with() || size == 0) return;
-  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, 0, false);
+  range(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC);
 }
 
 namespace {
 void strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type, uintptr_t pc) {
   if (nobody_to_race_with() || count == 0 || size == 0) return;
   // Gapless, forwards or backwards: one range.
-  if (stride == static_cast<int64_t>(size)) return slow(address, size * count, type, pc, 0, false);
+  if (stride == static_cast<int64_t>(size)) return range(address, size * count, type, pc);
   if (stride == -static_cast<int64_t>(size)) {
-    return slow(address - size * (count - 1), size * count, type, pc, 0, false);
+    return range(address - size * (count - 1), size * count, type, pc);
   }
-  for (uint64_t i = 0; i < count; ++i) {
-    slow(address, size, type, pc, 0, false);
-    address += static_cast<uint64_t>(stride);
+  uint64_t const need = (uint64_t{1} << (size & 15)) - 1;
+  for (uint64_t i = 0; i < count; ++i, address += static_cast<uint64_t>(stride)) {
+    uintptr_t const within = address & 7;
+    if (within + size <= 8) {
+      const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+      uint64_t const bits = need << within | (type == AccessType::kWrite ? uint64_t{kDhWriteBit} : 0);
+      if (chunk != nullptr && is_covered(chunk + ((address & (kChunk - 1)) >> 3), __dh_hot.floor, bits))
+        continue;
+    }
+    range(address, size, type, pc);
   }
 }
 }  // namespace
@@ -107,21 +126,21 @@ void __dh_end_of_life(void* address, size_t size) {
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {
   if (!nobody_to_race_with() && size != 0) {
-    slow(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC, 0, false);
-    slow(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC, 0, false);
+    range(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC);
+    range(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC);
   }
   return __builtin___memcpy_chk(to, from, size, ~size_t{0});
 }
 void* __dh_memmove(void* to, const void* from, size_t size) {
   if (!nobody_to_race_with() && size != 0) {
-    slow(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC, 0, false);
-    slow(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC, 0, false);
+    range(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC);
+    range(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC);
   }
   return __builtin___memmove_chk(to, from, size, ~size_t{0});
 }
 void* __dh_memset(void* to, int byte, size_t size) {
   if (!nobody_to_race_with() && size != 0) {
-    slow(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC, 0, false);
+    range(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC);
   }
   return __builtin___memset_chk(to, byte, size, ~size_t{0});
 }

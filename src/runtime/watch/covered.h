@@ -1,0 +1,55 @@
+// What this thread has covered already, at a glance: the rule of inline_hooks.cc for ranges.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/abi.h"
+
+namespace deadheat::watch {
+
+constexpr uintptr_t kChunk = uintptr_t{1} << kDhChunkBits;
+constexpr uint64_t kOutsideWindow = ~((uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) - 1);
+
+// Zero if `half` is an access of this thread that covers one that needs the bits `need`: the rule of
+// inline_hooks.cc, without a branch.
+inline uint64_t missing(const uint64_t& half, uint64_t floor, uint64_t need) {
+  uint64_t const h = __atomic_load_n(&half, __ATOMIC_RELAXED);
+  return ((h - floor) & kOutsideWindow) | (~h & need);
+}
+
+inline bool is_covered(const DhCell* cell, uint64_t floor, uint64_t need) {
+  return missing(cell->half[0], floor, need) == 0 || missing(cell->half[1], floor, need) == 0;
+}
+
+// The first byte of [at, end) that this thread has not covered already, so that a range which is walked again
+// and again costs two or three instructions per eight bytes.
+inline uintptr_t first_uncovered(uintptr_t at, uintptr_t end, bool write) {
+  constexpr uintptr_t kBatch = 8;
+  uint64_t const floor = __dh_hot.floor;
+  uint64_t const kind = write ? kDhWriteBit : 0;
+  uint64_t const whole = kind | 0xff;
+  while (at < end) {
+    const DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
+    if (chunk == nullptr) return at;
+    uintptr_t const chunk_end = (at & ~(kChunk - 1)) + kChunk;
+    uintptr_t const stop = end < chunk_end ? end : chunk_end;
+    while (at < stop) {
+      const DhCell* const cell = chunk + ((at & (kChunk - 1)) >> 3);
+      if ((at & 7) == 0 && stop - at >= 8 * kBatch) {
+        uint64_t any = 0;
+        for (uintptr_t i = 0; i < kBatch; ++i) any |= missing(cell[i].half[0], floor, whole);
+        if (any == 0) {
+          at += 8 * kBatch;
+          continue;
+        }
+      }
+      uintptr_t const granule_end = (at & ~uintptr_t{7}) + 8;
+      uintptr_t const next = granule_end < stop ? granule_end : stop;
+      if (!is_covered(cell, floor, kind | (((uint64_t{1} << (next - at)) - 1) << (at & 7)))) return at;
+      at = next;
+    }
+  }
+  return end;
+}
+
+}  // namespace deadheat::watch
