@@ -83,7 +83,7 @@ def tsan_table(programs):
     lines = ["## Where ThreadSanitizer says something else", "",
              f"The same programs, the same judgement, clang 19's `-fsanitize=thread`. It agrees with the labels of "
              f"{len(known) - len(measured)} programs and differs on {len(measured)}. "
-             "`tests/programs/run.py --runs 10 --opt=-O1 --compare-tsan tests/programs/tsan_measured.txt` measures it.",
+             "`tests/programs/run.py --runs 5 --timeout 10 --opt=-O1 --compare-tsan tests/programs/tsan_measured.txt` measures it.",
              "", "| program | ThreadSanitizer | why |", "|---|---|---|"]
     for program in programs:
         if program.name in measured:

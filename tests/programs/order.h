@@ -21,12 +21,29 @@
 
 static int order_steps;
 
-UNSEEN static void step(void) { __asm__ volatile("lock incl %0" : "+m"(order_steps) : : "memory", "cc"); }
+// futex(2) without libc.
+UNSEEN static void order_futex(int operation, int value) {
+  register long timeout __asm__("r10") = 0;
+  long result = 202;
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "D"(&order_steps), "S"((long)operation), "d"((long)value), "r"(timeout)
+                   : "rcx", "r11", "memory");
+}
+
+UNSEEN static void step(void) {
+  __asm__ volatile("lock incl %0" : "+m"(order_steps) : : "memory", "cc");
+  order_futex(1, 0x7fffffff);  // FUTEX_WAKE
+}
 
 UNSEEN static int steps_so_far(void) {
   int now;
   __asm__ volatile("movl %1, %0" : "=r"(now) : "m"(order_steps) : "memory");
   return now;
+}
+
+UNSEEN static void await(int count) {
+  for (int now; (now = steps_so_far()) < count;) order_futex(0, now);  // FUTEX_WAIT
 }
 
 // nanosleep(2) without libc.
@@ -37,16 +54,6 @@ UNSEEN static void doze(long microseconds) {
                    : "+a"(result)
                    : "D"(request), "S"(0), "m"(request)
                    : "rcx", "r11", "memory");
-}
-
-UNSEEN static void await(int count) {
-  for (int spins = 0; steps_so_far() < count; spins++) {
-    if (spins < 200) {
-      __asm__ volatile("pause");
-    } else {
-      doze(100);
-    }
-  }
 }
 
 // The value is needed: the compiler must not drop the read that made it.

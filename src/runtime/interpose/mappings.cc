@@ -57,7 +57,9 @@ INTERPOSE(void*, mmap64, void* hint, size_t size, int protection, int flags, int
   return address;
 }
 INTERPOSE(int, munmap, void* address, size_t size) {
-  bool const plausible = reinterpret_cast<uintptr_t>(address) % 4096 == 0 && size != 0;
+  constexpr uintptr_t kUserSpace = uintptr_t{1} << 47;
+  auto const begin = reinterpret_cast<uintptr_t>(address);
+  bool const plausible = begin % 4096 == 0 && size != 0 && begin < kUserSpace && size <= kUserSpace - begin;
   if (plausible) lane::unmapping(address, whole_pages(size), CALLER);
   return REAL(munmap)(address, size);
 }

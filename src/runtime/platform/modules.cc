@@ -1,6 +1,7 @@
 #include "runtime/platform/modules.h"
 
 #include <elf.h>
+#include <sys/auxv.h>
 
 #include "runtime/platform/memory.h"
 #include "runtime/platform/syscalls.h"
@@ -133,5 +134,26 @@ const Module* module_at(uintptr_t address) {
 }
 
 const Module& module_number(unsigned index) { return modules[index]; }
+
+bool is_in_loader(uintptr_t address) {
+  static uintptr_t loader_begin = 0;
+  static uintptr_t loader_end = 0;  // 1 if there is none: a static executable
+  uintptr_t end = __atomic_load_n(&loader_end, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(end == 0, 0)) {
+    uintptr_t const begin = getauxval(AT_BASE);
+    end = 1;
+    if (begin != 0) {
+      const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(begin);
+      const auto* const segment = reinterpret_cast<const Elf64_Phdr*>(begin + header->e_phoff);
+      for (int i = 0; i < header->e_phnum; ++i) {
+        uintptr_t const segment_end = begin + segment[i].p_vaddr + segment[i].p_memsz;
+        if (segment[i].p_type == PT_LOAD && segment_end > end) end = segment_end;
+      }
+    }
+    __atomic_store_n(&loader_begin, begin, __ATOMIC_RELAXED);
+    __atomic_store_n(&loader_end, end, __ATOMIC_RELEASE);
+  }
+  return address < end && address >= __atomic_load_n(&loader_begin, __ATOMIC_RELAXED);
+}
 
 }  // namespace deadheat::platform

@@ -1,6 +1,7 @@
 // The executable and the shared libraries in this process, as a report needs them.
 //
-// Read from /proc/thread-self/maps, not from the dynamic loader: its lock may be held by a thread that waits for us.
+// Read from /proc/thread-self/maps, not from the dynamic loader: its lock may be held by a thread that waits
+// for us.
 #pragma once
 
 #include <stdint.h>
@@ -18,5 +19,9 @@ struct Module {
 unsigned read_modules();
 const Module* module_at(uintptr_t address);
 const Module& module_number(unsigned index);
+
+// Is this an address in the dynamic loader? What it allocates (thread-local storage, the list of libraries)
+// it guards by locks of its own, which nobody can see.
+bool is_in_loader(uintptr_t address);
 
 }  // namespace deadheat::platform

@@ -2,6 +2,7 @@
 #include "runtime/lane.h"
 
 #include "runtime/platform/memory.h"
+#include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/watch/access.h"
@@ -122,7 +123,7 @@ void read(const void* address, size_t size, Pc pc) {
 
 void write(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
-  if (thread == nullptr || size == 0) return;
+  if (thread == nullptr || size == 0 || platform::is_in_loader(pc.value)) return;
   Inside const inside(thread);
   ++thread->statistics.ranges;
   if (!check_access(thread, {number(address), size, AccessType::kWrite, pc.value}))
@@ -133,6 +134,12 @@ void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr) return;
   Thread* const thread = current_thread;  // memory of a thread that is not known yet is nobody's
   HeapBlock block{number(address), size, 0, 0};
+  if (platform::is_in_loader(pc.value)) {
+    // Its end orders nothing that a program could rely on or be blamed for: not being known, it is not
+    // checked.
+    clear_shadow(block.address, size);
+    return;
+  }
   if (thread == nullptr || thread->inside != 0) {
     clear_shadow(block.address, size);
     heap_add(block);
@@ -174,9 +181,14 @@ void unmapping(void* address, size_t size, Pc pc) {
   // As with free: whoever touches it unordered races with its end.
   uintptr_t const end = number(address) + size;
   constexpr uintptr_t kPage = kPageCells * 8;
+  constexpr uintptr_t kWholeChunk = uintptr_t{1} << kDhChunkBits;
   for (uintptr_t at = number(address); at < end; at += kPage) {
     Chunk* const chunk = existing_chunk(at);
-    if (chunk != nullptr && chunk->touched[cell_index(at) / kPageCells] != 0) {
+    if (chunk == nullptr) {
+      at = (at | (kWholeChunk - 1)) + 1 - kPage;  // nothing here was ever touched: on to the next chunk
+      continue;
+    }
+    if (chunk->touched[cell_index(at) / kPageCells] != 0) {
       check_access(thread, {at, end - at < kPage ? end - at : kPage, AccessType::kFree, pc.value});
     }
   }

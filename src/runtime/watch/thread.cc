@@ -469,14 +469,17 @@ void threads_fork_preparing(Thread* forker) {
   while (__atomic_exchange_n(&gate_closed, true, __ATOMIC_SEQ_CST)) platform::sys_yield();
   barrier_on_all_threads();
   registry_lock.lock();
-  for (Thread* t = live_threads; t != nullptr; t = t->next_live) {
-    if (t == forker) continue;
-    while (__atomic_load_n(&t->inside, __ATOMIC_SEQ_CST) != 0) {
-      // It may itself be waiting for the registry.
-      registry_lock.unlock();
-      platform::sys_yield();
-      registry_lock.lock();
+  for (Thread* t = live_threads; t != nullptr;) {
+    if (t == forker || __atomic_load_n(&t->inside, __ATOMIC_SEQ_CST) == 0) {
+      t = t->next_live;
+      continue;
     }
+    // It may itself be waiting for the registry; and it may have ended when we have the registry again, so
+    // the list is walked from its beginning.
+    registry_lock.unlock();
+    platform::sys_yield();
+    registry_lock.lock();
+    t = live_threads;
   }
 }
 

@@ -6,10 +6,13 @@ static unsigned value_of(const unsigned* barrier) {
   return value;
 }
 
-static void doze(void) {
-  long request[2] = {0, 100000};
-  long number = 35;  // nanosleep
-  __asm__ volatile("syscall" : "+a"(number) : "D"(request), "S"(0), "m"(request) : "rcx", "r11", "memory");
+static void futex(const unsigned* word, long operation, unsigned value) {
+  register long timeout __asm__("r10") = 0;
+  long number = 202;
+  __asm__ volatile("syscall"
+                   : "+a"(number)
+                   : "D"(word), "S"(operation), "d"((long)value), "r"(timeout)
+                   : "rcx", "r11", "memory");
 }
 
 // The low 10 bits are the number of participants, the rest counts arrivals.
@@ -19,7 +22,11 @@ void __tsan_testonly_barrier_wait(unsigned* barrier) {
   unsigned before = 1024;
   __asm__ volatile("lock xaddl %0, %1" : "+r"(before), "+m"(*barrier) : : "memory", "cc");
   const unsigned count = before & 1023, round = (before >> 10) / count;
-  while ((value_of(barrier) >> 10) / count == round) doze();
+  if ((before >> 10) % count == count - 1) {
+    futex(barrier, 1, 0x7fffffff);  // FUTEX_WAKE
+    return;
+  }
+  for (unsigned now; (now = value_of(barrier)) / 1024 / count == round;) futex(barrier, 0, now);  // FUTEX_WAIT
 }
 
 unsigned long __tsan_testonly_shadow_stack_current_size(void) { return 0; }
