@@ -138,7 +138,7 @@ TEST(Binary, ATruncatedFileIsReadableUpToItsLastCompleteChunkAndSaysSo) {
 }
 
 TEST(Binary, EveryFlippedByteIsDetectedOrHarmless) {
-  const Trace trace = rich_trace(3000, 7);
+  const Trace trace = rich_trace(700, 7);
   const std::string bytes = encode(trace);
   std::size_t detected = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
