@@ -86,7 +86,11 @@ fuzz: deps
 clean:
 	@rm -rf $(BUILD) build-*
 
-.PHONY: bench
+.PHONY: bench test-projects
 # Native, ThreadSanitizer and Deadheat side by side (docs/performance.md); BENCH="--rounds 3 sort" narrows it.
 bench: build
 	@bench/run.py --build $(BUILD) --json $(BUILD)/bench.json $(BENCH)
+
+# Whole Debian packages through the wrappers, their findings compared with docs/field-notes.md.
+test-projects: build
+	@tests/projects/run.py --build $(BUILD)

@@ -94,13 +94,12 @@ Options parse() {
 void set_environment(char** environment) { given_environment = environment; }
 char** environment() { return environ != nullptr ? environ : given_environment; }
 
-const Options& options() {
+const Options* parsed_options;
+
+const Options& parse_options() {
   static Options parsed;
-  static bool done;
-  if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
-    parsed = parse();  // first asked for while the process has one thread
-    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
-  }
+  parsed = parse();  // first asked for while the process has one thread
+  __atomic_store_n(&parsed_options, &parsed, __ATOMIC_RELEASE);
   return parsed;
 }
 

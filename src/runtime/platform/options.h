@@ -23,6 +23,11 @@ char** environment();
 
 // Parses DEADHEAT_OPTIONS once. Unknown keys and bad values end the program with one clear line (exit code
 // 2).
-const Options& options();
+const Options& parse_options();
+extern const Options* parsed_options;
+inline const Options& options() {
+  const Options* const parsed = __atomic_load_n(&parsed_options, __ATOMIC_ACQUIRE);
+  return __builtin_expect(parsed != nullptr, 1) ? *parsed : parse_options();
+}
 
 }  // namespace deadheat::platform

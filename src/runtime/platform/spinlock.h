@@ -15,6 +15,7 @@ class Spinlock {
   }
   bool try_lock() { return __atomic_exchange_n(&locked_, 1u, __ATOMIC_ACQUIRE) == 0; }
   void unlock() { __atomic_store_n(&locked_, 0u, __ATOMIC_RELEASE); }
+  bool is_locked() const { return __atomic_load_n(&locked_, __ATOMIC_ACQUIRE) != 0; }
   // After fork, in the child: whoever held it does not exist here.
   void reset() { __atomic_store_n(&locked_, 0u, __ATOMIC_RELAXED); }
 

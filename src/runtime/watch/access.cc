@@ -90,24 +90,24 @@ bool pack(Thread* thread, const Record* records, unsigned count, DhCell* cell) {
   return true;
 }
 
+// A short form is cheaper for everybody: a cell goes back to it as soon as what it knows fits.
+bool fits_in_cell(Thread* thread, const FatCell* fat, DhCell* thin) {
+  if (fat->syncs != nullptr || fat->count > 2 || fat->count == 0) return false;
+  for (unsigned i = 0; i < fat->count; ++i) {
+    if (fat->records[i].kind.atomic) return false;
+  }
+  return pack(thread, fat->records, fat->count, thin);
+}
+
 void check_fat(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, const Record& access,
                Races* races) {
   FatCell* const fat = lock_fat(chunk, cell);
   check_in_fat(thread, fat, granule, access, races);
-  fat->lock.unlock();
-}
-
-// Without the lock; false also when the records were changing.
-bool covered_in_fat(const Thread* thread, const FatCell* fat, const DhCell* cell, const Record& access) {
-  uint32_t const before = __atomic_load_n(&fat->sequence, __ATOMIC_ACQUIRE);
-  if ((before & 1) != 0 || __atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
-  const Record* const records = __atomic_load_n(&fat->records, __ATOMIC_RELAXED);
-  unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
-  if (records == nullptr || count > 64) return false;
-  bool covered = false;
-  for (unsigned i = 0; i < count && !covered; ++i) covered = covers(thread, records[i], access);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  return covered && __atomic_load_n(&fat->sequence, __ATOMIC_RELAXED) == before;
+  DhCell thin;
+  if (fits_in_cell(thread, fat, &thin))
+    thin_again(cell, fat, thin);
+  else
+    fat->lock.unlock();
 }
 
 // One granule. False if the filter dropped the access there.
@@ -119,7 +119,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       continue;
     }
     if (__builtin_expect(is_fat(old), 0)) {
-      if (s->filtered && covered_in_fat(thread, fat_of(old), cell, s->access)) {
+      if (s->filtered && covered_without_lock(thread, fat_of(old), cell, s->access)) {
         return false;
       }
       check_fat(thread, chunk, cell, granule, s->access, races);
@@ -164,11 +164,40 @@ inline bool covered_at_a_glance(const Thread* thread, const DhCell* cell, uint8_
   return false;
 }
 
+// How many of `count` whole granules from `cell` on are covered: what a loop that runs again over the same
+// memory asks, joined into one range, so it is as short as it can be. Only the halves where such a range
+// stands are looked at: a write's in the first, a read's in either.
+size_t covered_run(const Thread* thread, const DhCell* cell, size_t count, bool write) {
+  uint64_t const floor = thread->hot->floor;
+  uint64_t const need = 0xff | (write ? uint64_t{kDhWriteBit} : 0);
+  uint64_t const look = need | ~((uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) - 1);
+  auto const misses = [=](uint64_t half) { return ((half - floor) ^ need) & look; };
+  size_t i = 0;
+  for (; i < count; ++i) {
+    if (misses(__atomic_load_n(&cell[i].half[0], __ATOMIC_RELAXED)) == 0) continue;
+    if (write || misses(__atomic_load_n(&cell[i].half[1], __ATOMIC_RELAXED)) != 0) break;
+  }
+  return i;
+}
+
 bool ignored(const Thread* thread, AccessType type) {
   return kind_of(type).write ? thread->ignore_writes != 0 : thread->ignore_reads != 0;
 }
 
 }  // namespace
+
+bool covered_without_lock(const Thread* thread, const FatCell* fat, const DhCell* cell,
+                          const Record& access) {
+  uint32_t const before = __atomic_load_n(&fat->sequence, __ATOMIC_ACQUIRE);
+  if ((before & 1) != 0 || __atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
+  const Record* const records = __atomic_load_n(&fat->records, __ATOMIC_RELAXED);
+  unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
+  if (records == nullptr || count > 64) return false;
+  bool covered = false;
+  for (unsigned i = 0; i < count && !covered; ++i) covered = covers(thread, records[i], access);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return covered && __atomic_load_n(&fat->sequence, __ATOMIC_RELAXED) == before;
+}
 
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access, Races* races) {
   for (unsigned i = 0; i < fat->count; ++i) {
@@ -259,7 +288,13 @@ bool check_access(Thread* thread, const AccessRequest& request) {
     if (chunk == nullptr) return recorded;
     uintptr_t const chunk_end = ((at >> kDhChunkBits) + 1) << kDhChunkBits;
     uintptr_t const stop = end < chunk_end ? end : chunk_end;
+    bool perhaps_a_run = true;
     while (at < stop) {
+      if (perhaps_a_run && (at & 7) == 0 && stop - at >= 16) {
+        at += 8 * covered_run(thread, &chunk->cells[cell_index(at)], (stop - at) / 8, s.access.kind.write);
+        perhaps_a_run = false;
+        continue;
+      }
       uintptr_t const granule = at & ~uintptr_t{7};
       uintptr_t const next = granule + 8 < stop ? granule + 8 : stop;
       uint8_t const mask = mask_for(at, next - at);
@@ -267,6 +302,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       size_t const index = cell_index(granule);
       DhCell* const cell = &chunk->cells[index];
       if (covered_at_a_glance(thread, cell, mask, s.access.kind.write)) {
+        perhaps_a_run = true;
         continue;
       }
       if (s.access.stack == 0) {

@@ -33,13 +33,19 @@ struct Race {
 };
 struct Races {
   static constexpr unsigned kMax = 8;
-  Race race[kMax];
   unsigned count = 0;
+  union {
+    Race race[kMax];  // not initialised: nearly always there is none
+  };
+
+  Races() {}
 
   void add(const Record& other, uintptr_t granule) {
     if (count < kMax) race[count++] = {other, granule};
   }
 };
+// Whether the filter drops the access, asked without the lock; false also while the records are changing.
+bool covered_without_lock(const Thread* thread, const FatCell* fat, const DhCell* cell, const Record& access);
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access, Races* races);
 void tell_races(Thread* thread, const AccessRequest& request, Races* races);
 

@@ -168,8 +168,34 @@ T plain_modify(volatile T* address, Change change) {
   }
 }
 
+// A load from a location that carries nothing, covered by what this thread did there before, without the
+// lock. The value is read first: whoever wrote it held the lock, so that once the lock is seen free, what he
+// left for us to learn is there to be seen.
+template <class T>
+bool load_without_lock(const volatile T* address, T* value) {
+  if constexpr (sizeof(T) == 16) return false;
+  Thread* const thread = current_thread;
+  if (thread == nullptr || thread->hot->floor == kNoFloor || thread->ignore_reads != 0) return false;
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  Chunk* const chunk = existing_chunk(at);
+  if (chunk == nullptr) return false;
+  DhCell* const cell = &chunk->cells[cell_index(at)];
+  DhCell const seen = load_cell(cell);
+  if (!is_fat(seen)) return false;
+  const FatCell* const fat = fat_of(seen);
+  *value = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+  if (fat->lock.is_locked() || __atomic_load_n(&fat->syncs, __ATOMIC_ACQUIRE) != nullptr) return false;
+  Record access;
+  access.epoch = thread->epoch();
+  access.kind = kind_of(AccessType::kAtomicRead);
+  access.mask = static_cast<uint8_t>(((1u << sizeof(T)) - 1) << (at & 7));
+  return covered_without_lock(thread, fat, cell, access);
+}
+
 template <class T>
 T atomic_load(const volatile T* address, int order, uintptr_t pc) {
+  T quickly;
+  if (load_without_lock(address, &quickly)) return quickly;
   AtomicAccess access(address, sizeof(T), pc);
   T const value = plain_load(address);
   access.load_done(order);

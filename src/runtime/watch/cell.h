@@ -66,20 +66,26 @@ struct FatCell {
   Record* records = nullptr;
   SyncVar* syncs = nullptr;
   FatCell* next_free = nullptr;
+  Record few[3];  // where `records` stand as long as they fit
 
   void reserve(unsigned size);
+  void release_records();
 };
 
 // REQUIRES: the FatCell is locked.
 class ChangingRecords {
  public:
-  explicit ChangingRecords(FatCell* fat) : fat_(fat) { step(); }
+  // x86 keeps the order of stores, so that only the compiler needs to be told.
+  explicit ChangingRecords(FatCell* fat) : fat_(fat) {
+    step();
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+  }
   ~ChangingRecords() { step(); }
   ChangingRecords(const ChangingRecords&) = delete;
   ChangingRecords& operator=(const ChangingRecords&) = delete;
 
  private:
-  void step() { __atomic_store_n(&fat_->sequence, fat_->sequence + 1, __ATOMIC_SEQ_CST); }
+  void step() { __atomic_store_n(&fat_->sequence, fat_->sequence + 1, __ATOMIC_RELEASE); }
   FatCell* fat_;
 };
 
@@ -93,6 +99,12 @@ inline DhCell load_cell(const DhCell* cell) {
   Vector both;
   __asm__ volatile("movdqa %1, %0" : "=x"(both) : "m"(*cell) : "memory");
   return {{static_cast<uint64_t>(both[0]), static_cast<uint64_t>(both[1])}};
+}
+
+// For memory that is nobody else's: not atomic with what others do to the cell.
+inline void clear_private_cell(DhCell* cell) {
+  using Vector = long long __attribute__((vector_size(16)));
+  __asm__ volatile("movdqa %1, %0" : "=m"(*cell) : "x"(Vector{}) : "memory");
 }
 
 inline bool compare_and_swap_cell(DhCell* cell, const DhCell& expected, const DhCell& desired) {

@@ -56,10 +56,7 @@ void release_fat(FatCell* fat) {
     fat->syncs = sync->next;
     destroy_sync(sync);
   }
-  platform::release(fat->records, fat->capacity * sizeof(Record));
-  fat->records = nullptr;
-  fat->capacity = 0;
-  fat->count = 0;
+  fat->release_records();
   fat->owner = nullptr;
   __atomic_fetch_sub(&fat_count, 1, __ATOMIC_RELAXED);
 }
@@ -115,13 +112,32 @@ void clear_pages(Chunk* chunk, size_t first, size_t last) {
 
 void FatCell::reserve(unsigned size) {
   if (size <= capacity) return;
-  unsigned grown = capacity == 0 ? 2 : capacity * 2u;
+  constexpr unsigned kFew = sizeof few / sizeof few[0];
+  if (capacity == 0 && size <= kFew) {
+    records = few;
+    capacity = kFew;
+    return;
+  }
+  unsigned grown = 8;
   while (grown < size) grown *= 2;
   auto* const moved = static_cast<Record*>(platform::allocate(grown * sizeof(Record)));
   for (unsigned i = 0; i < count; ++i) moved[i] = records[i];
-  platform::release(records, capacity * sizeof(Record));
+  if (records != few) platform::release(records, capacity * sizeof(Record));
   records = moved;
   capacity = static_cast<uint16_t>(grown);
+}
+
+void FatCell::release_records() {
+  if (records != few) platform::release(records, capacity * sizeof(Record));
+  records = nullptr;
+  capacity = 0;
+  count = 0;
+}
+
+void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin) {
+  compare_and_swap_cell(cell, cell_for(fat), thin);
+  release_fat(fat);
+  give_back(fat);
 }
 
 Chunk* chunk_for(uintptr_t address) {
@@ -190,7 +206,13 @@ void clear_shadow(uintptr_t address, size_t size) {
           i |= kPageCells - 1;
           continue;
         }
-        clear_cell(&chunk->cells[i]);
+        DhCell* const cell = &chunk->cells[i];
+        if ((cell->half[0] | cell->half[1]) == 0) continue;
+        if (is_fat(*cell))
+          clear_cell(cell);
+        else
+          clear_private_cell(
+              cell);  // the allocator has just given it out: only a stray access could interfere
       }
     };
     clear_cells(first, edge);

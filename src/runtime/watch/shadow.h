@@ -52,6 +52,9 @@ FatCell* lock_fat(Chunk* chunk, DhCell* cell);
 // The cell's FatCell if it has one, locked; null otherwise.
 FatCell* lock_existing_fat(DhCell* cell);
 
+// The cell has a short form again, `thin`. REQUIRES: `fat` is the cell's, locked; it is unlocked.
+void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin);
+
 uint64_t fat_cells();
 
 }  // namespace deadheat::watch
