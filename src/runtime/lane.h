@@ -83,6 +83,9 @@ void fork_preparing();
 void fork_parent();
 void fork_child();
 
+// Before exec(2): what was found is written. If the exec fails, the program goes on, and so does the lane.
+void before_exec();
+
 // --- Signals: true while this thread is inside the runtime, where a handler must not run instrumented code;
 // the interposer
 //     of handlers then keeps the signal and calls the handler from `deliver_pending_signals`, which the lane

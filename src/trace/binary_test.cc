@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <cstdio>
@@ -19,7 +20,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string path_for(const std::string& name) { return ::testing::TempDir() + name; }
+// Tests run beside each other, each in a process of its own.
+std::string path_for(const std::string& name) {
+  return ::testing::TempDir() + std::to_string(getpid()) + "-" + name;
+}
 
 std::string file_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

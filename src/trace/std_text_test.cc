@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -93,7 +94,7 @@ TEST(StdText, ErrorsNameFileLineExpectedAndFound) {
 }
 
 TEST(StdText, AnEndlessLineIsRefusedInBoundedMemory) {
-  const std::string path = ::testing::TempDir() + "endless.std";
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "-endless.std";
   {
     std::ofstream out(path);
     out << "T0|r(x)|1\nT0|enter(f;";
@@ -124,7 +125,7 @@ TEST(StdText, DeepParenthesesDoNotRecurse) {
 }
 
 TEST(StdText, LinesLongerThanTheBufferAreRead) {
-  const std::string path = ::testing::TempDir() + "long.std";
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "-long.std";
   {
     std::ofstream out(path);
     for (int i = 0; i < 3; ++i) {
@@ -144,7 +145,7 @@ TEST(StdText, LinesLongerThanTheBufferAreRead) {
 
 TEST(StdText, PlainTextLeavesOutWhatItCannotSayAndCountsIt) {
   Trace trace = testing::build_trace("T0|w(x)=5|1 T0|branch|2 T0|snd(m)|3 T0|r(x)=5|4");
-  const std::string path = ::testing::TempDir() + "plain.std";
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "-plain.std";
   Result<std::unique_ptr<TraceSink>> sink = create_trace(path);
   ASSERT_TRUE(sink.ok());
   ASSERT_TRUE((*sink)->write(trace.names, trace.events).ok());
@@ -157,7 +158,7 @@ TEST(StdText, PlainTextLeavesOutWhatItCannotSayAndCountsIt) {
 }
 
 TEST(StdText, AFileAppearsOnlyWhenItIsComplete) {
-  const std::string path = ::testing::TempDir() + "half.std";
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "-half.std";
   Trace trace = testing::build_trace("T0|w(x)|1");
   {
     Result<std::unique_ptr<TraceSink>> sink = create_trace(path);

@@ -52,7 +52,7 @@ void in_child() {
 // What the lane has found is written before the program is replaced. If the exec fails, the program goes on
 // and so does the lane.
 void before_exec() {
-  if (!borrowed_process()) lane::finish(0);
+  if (!borrowed_process()) lane::before_exec();
 }
 
 }  // namespace

@@ -254,27 +254,33 @@ void barrier_initialised(const volatile void* barrier, uint32_t participants) {
 
 BarrierTicket barrier_arrive(const volatile void* barrier) {
   Thread* const thread = synchronising();
-  if (thread == nullptr) return {~uint64_t{0}};
+  if (thread == nullptr) return {0};
   Inside const inside(thread);
   publish(thread);
   LockedSync const sync(barrier);
-  if (!sync || sync->participants == 0) return {~uint64_t{0}};
-  uint64_t const arrival = sync->arrivals++;
-  uint64_t const generation = arrival / sync->participants;
-  VectorClock& clock = sync->generation[generation & 1];
-  // Nobody can still want what stood here: to be two generations ahead, everybody must have left this one.
-  if (arrival % sync->participants == 0) clock.clear();
-  clock.join(thread->clock);
-  return {generation};
+  if (!sync || sync->participants == 0) return {0};
+  if (sync->generation == nullptr) {
+    sync->generation = platform::make<BarrierGeneration>();
+    sync->generation->to_leave = sync->participants;
+  }
+  BarrierGeneration* const generation = sync->generation;
+  generation->clock.join(thread->clock);
+  // The last one to arrive closes it: who comes next belongs to the next generation.
+  if (++generation->arrived == sync->participants) sync->generation = nullptr;
+  return {reinterpret_cast<uint64_t>(generation)};
 }
 
-void barrier_leave(const volatile void* barrier, BarrierTicket ticket) {
-  if (ticket.generation == ~uint64_t{0}) return;
-  Thread* const thread = synchronising();
-  if (thread == nullptr) return;
-  Inside const inside(thread);
-  LockedSync const sync(barrier);
-  if (sync && thread->clock.join(sync->generation[ticket.generation & 1])) thread->learnt();
+void barrier_leave(const volatile void*, BarrierTicket ticket) {
+  auto* const generation = reinterpret_cast<BarrierGeneration*>(ticket.generation);
+  if (generation == nullptr) return;
+  Thread* const thread = current_thread;
+  if (thread != nullptr) {
+    Inside const inside(thread);
+    if (thread->clock.join(generation->clock)) thread->learnt();
+  }
+  if (__atomic_sub_fetch(&generation->to_leave, 1, __ATOMIC_ACQ_REL) != 0) return;
+  generation->clock.destroy();
+  platform::destroy(generation);
 }
 
 void barrier_destroyed(const volatile void* barrier) { forget(barrier); }
@@ -346,6 +352,8 @@ void fork_preparing() {
   heap_fork_preparing();
   platform::memory_fork_preparing();
 }
+
+void before_exec() { write_end(0); }
 
 void fork_parent() {
   platform::memory_fork_done();

@@ -8,8 +8,6 @@ namespace deadheat::watch {
 void destroy_sync(SyncVar* sync) {
   sync->clock.destroy();
   sync->readers.destroy();
-  sync->generation[0].destroy();
-  sync->generation[1].destroy();
   platform::destroy(sync);
 }
 

@@ -12,6 +12,14 @@
 
 namespace deadheat::watch {
 
+// One round of a barrier: everybody who leaves knows what everybody knew on arriving, and nothing that a
+// faster thread did after it left. Lives until the last one has left.
+struct BarrierGeneration {
+  VectorClock clock;
+  uint32_t arrived;
+  uint32_t to_leave;
+};
+
 struct SyncVar {
   uintptr_t address;
   SyncVar* next;
@@ -22,11 +30,9 @@ struct SyncVar {
   uint32_t releaser_slot;
   bool observed;  // somebody else has acquired since
   uint64_t releaser_version;
-  // Barriers: arrivals so far, and one clock per parity of the generation. A thread cannot be two generations
-  // ahead.
+  // Barriers.
   uint32_t participants;
-  uint64_t arrivals;
-  VectorClock generation[2];
+  BarrierGeneration* generation;  // the one threads are arriving at; null before the first of them
 };
 
 void destroy_sync(SyncVar* sync);

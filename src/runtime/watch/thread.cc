@@ -7,6 +7,7 @@
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/spinlock.h"
+#include "runtime/platform/unwind.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/shadow.h"
 
@@ -314,11 +315,23 @@ Thread* adopt_current() {
   return thread;
 }
 
+namespace {
+StackId unwound_stack_at(Thread* thread, uintptr_t pc) {
+  constexpr unsigned kMax = 128;
+  uintptr_t pcs[kMax];
+  unsigned const count = platform::unwind_from(pc, pcs, kMax);
+  if (count == 0) return stack_at(thread, pc, AccessType::kRead, 0);
+  StackId frames = 0;
+  for (unsigned i = count; i-- > 1;) frames = intern_frame(thread->cache, frames, pcs[i]);
+  return intern_access(thread->cache, {frames, pc, AccessType::kRead, 0, thread->lockset});
+}
+}  // namespace
+
 Thread* thread_create(Thread* parent, uintptr_t pc) {
   Thread* const thread = new_thread();
   thread->inside = 0;
   publish(parent);
-  StackId const created = stack_at(parent, pc, AccessType::kRead, 0);
+  StackId const created = unwound_stack_at(parent, pc);
   SpinGuard const guard(registry_lock);
   thread->info = new_info();
   thread->info->parent = parent->info->id;

@@ -254,6 +254,8 @@ void benign_race(const volatile void* address, size_t size, const char*, Pc) {
   note("benign", address, size);
 }
 void initialise() {}
+void before_exec() { note_plain("before_exec"); }
+
 int finish(int status) {
   ++record_finish_calls;
   note_plain("finish");

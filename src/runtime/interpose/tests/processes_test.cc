@@ -37,7 +37,7 @@ int main() {
   // A failed exec is told, and the program goes on; a successful one replaces it.
   EXPECT(CHECK(execl("/nonexistent", "x", static_cast<char*>(nullptr)) == -1), "finish");
   char* const arguments[] = {const_cast<char*>("false"), nullptr};
-  EXPECT(CHECK(execv("/nonexistent", arguments) == -1), "finish");
+  EXPECT(CHECK(execv("/nonexistent", arguments) == -1), "before_exec");
   pid = fork();
   if (pid == 0) {
     execlp("sh", "sh", "-c", "exit $1", "sh", "7", static_cast<char*>(nullptr));
