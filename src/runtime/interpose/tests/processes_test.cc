@@ -35,7 +35,7 @@ int main() {
   CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 3);
 
   // A failed exec is told, and the program goes on; a successful one replaces it.
-  EXPECT(CHECK(execl("/nonexistent", "x", static_cast<char*>(nullptr)) == -1), "finish");
+  EXPECT(CHECK(execl("/nonexistent", "x", static_cast<char*>(nullptr)) == -1), "before_exec");
   char* const arguments[] = {const_cast<char*>("false"), nullptr};
   EXPECT(CHECK(execv("/nonexistent", arguments) == -1), "before_exec");
   pid = fork();
