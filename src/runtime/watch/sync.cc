@@ -119,13 +119,16 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintp
   LockedSync const sync(lock);
   if (!sync) return;
   bool const own = !shared && sync->releaser_slot == thread->slot;
-  if (!own || sync->observed) {
+  // A reader's release is for the next writer, whose own release forgets the readers: as long as this thread
+  // is among them, no writer has been there since.
+  bool const unobserved = shared ? sync->is_reader(thread->slot) : own && !sync->observed;
+  if (shared || !unobserved) {
     bool learnt = thread->clock.join(sync->clock);
     if (!shared) learnt |= thread->clock.join(sync->readers);
     if (learnt) thread->learnt();
   }
   uint32_t const before = thread->span.label();
-  thread->span.acquire_lock(lock, own && !sync->observed);
+  thread->span.acquire_lock(lock, unobserved);
   if (thread->span.label() != before) thread->publish_floor();
   if (!own) sync->observed = true;
 }
@@ -134,17 +137,15 @@ void lock_releasing(Thread* thread, const volatile void* lock) {
   if (tree_filter()) tree_released(thread, lock);
   bool shared = false;
   bool const known = forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared);
-  if (known && shared) {
-    publish(thread);
-    LockedSync const sync(lock);
-    if (sync) sync->readers.join(thread->clock);
-    return;
-  }
   uint32_t const before = thread->span.label();
   thread->clock.set(thread->slot, spans_filter() ? thread->span.release_lock(lock) : thread->span.release());
   {
     LockedSync const sync(lock);
-    if (sync) {
+    if (sync && known && shared) {
+      sync->readers.join(thread->clock);
+      sync->add_reader(thread->slot);
+    } else if (sync) {
+      sync->reader_count = 0;
       if (sync->releaser_slot == thread->slot && sync->releaser_version == thread->version &&
           !sync->observed) {
         sync->clock.set(thread->slot, thread->clock.get(thread->slot));

@@ -25,6 +25,19 @@ struct SyncVar {
   SyncVar* next;
   VectorClock clock;    // what an acquirer learns
   VectorClock readers;  // released by shared holders: learnt by the next exclusive one only
+  // Some of the threads whose shared releases no writer has taken up yet, by slot.
+  static constexpr unsigned kReaders = 6;
+  uint32_t reader[kReaders] = {};
+  unsigned reader_count = 0;
+  bool is_reader(uint32_t slot) const {
+    for (unsigned i = 0; i < reader_count; ++i) {
+      if (reader[i] == slot) return true;
+    }
+    return false;
+  }
+  void add_reader(uint32_t slot) {
+    if (reader_count < kReaders && !is_reader(slot)) reader[reader_count++] = slot;
+  }
   // The last exclusive holder that released, and what it knew then: if it still knows just that, nothing
   // needs copying.
   uint32_t releaser_slot;
