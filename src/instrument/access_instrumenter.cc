@@ -32,6 +32,14 @@ bool is_ordinary_memory(const Value* address) {
   return true;
 }
 
+// A constructor or destructor sets the object's virtual table. Often it is the one that stands there already,
+// which changes nothing that C++ knows of: the hook looks.
+bool is_vtable_store(const Instruction& instruction) {
+  const MDNode* const tag = instruction.getMetadata(LLVMContext::MD_tbaa);
+  return isa<StoreInst>(instruction) && tag != nullptr && tag->isTBAAVtableAccess() &&
+         cast<StoreInst>(instruction).getValueOperand()->getType()->isPointerTy();
+}
+
 class Collector {
  public:
   Collector(const DataLayout& layout, EscapeAnalysis& escapes, bool skip_private, Statistics& statistics)
@@ -43,6 +51,12 @@ class Collector {
       visit_load(*load);
     } else if (auto* store = dyn_cast<StoreInst>(&instruction)) {
       if (store->isAtomic()) return;
+      if (is_vtable_store(*store)) {
+        // Of no size that the optimisations know: whether it writes at all is only known when it runs.
+        add({store, store->getPointerOperand(), 0, store->getAlign(), AccessKind::kWrite,
+             store->getValueOperand(), ConstantInt::get(Type::getInt64Ty(store->getContext()), 8)});
+        return;
+      }
       add({store, store->getPointerOperand(), size_of(store->getValueOperand()->getType()), store->getAlign(),
            AccessKind::kWrite, store->getValueOperand()});
     } else if (auto* memory = dyn_cast<MemIntrinsic>(&instruction)) {
@@ -209,6 +223,10 @@ void AccessInstrumenter::emit_one(const Access& access) {
   if (!access.dynamic_size)
     return emit_check(builder, access.kind, access.address, access.size, access.alignment, access.stored);
   ++statistics_.checks;
+  if (is_vtable_store(*access.instruction)) {
+    hooks_.call(builder, "__dh_write_vptr", {access.address, access.stored});
+    return;
+  }
   hooks_.call(builder, access.kind == AccessKind::kWrite ? "__dh_write_range" : "__dh_read_range",
               {access.address, builder.CreateZExtOrTrunc(access.dynamic_size, builder.getInt64Ty())});
 }

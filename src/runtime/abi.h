@@ -127,6 +127,8 @@ DH_HOOK void __dh_write8(void* address, uint64_t value);
 DH_HOOK void __dh_write16(void* address);
 DH_HOOK void __dh_read_range(const void* address, size_t size);  // any size and alignment
 DH_HOOK void __dh_write_range(void* address, size_t size);
+// An object's virtual table is set: a write if that changes it, a read if it stands there already.
+DH_HOOK void __dh_write_vptr(void* const* address, void* value);
 // `count` accesses of `size` bytes, `stride` bytes apart (stride may be negative): a loop's accesses, joined.
 DH_HOOK void __dh_read_strided(const void* address, size_t size, int64_t stride, uint64_t count);
 DH_HOOK void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t count);

@@ -116,6 +116,13 @@ void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t cou
   strided(reinterpret_cast<uintptr_t>(address), size, stride, count, AccessType::kWrite, DH_PC);
 }
 
+void __dh_write_vptr(void* const* address, void* value) {
+  if (nobody_to_race_with()) return;
+  bool const changes = *address != value;
+  slow(reinterpret_cast<uintptr_t>(address), 8, changes ? AccessType::kWrite : AccessType::kRead, DH_PC,
+       reinterpret_cast<uint64_t>(value), changes);
+}
+
 void __dh_end_of_life(void* address, size_t size) {
   if (nobody_to_race_with() || size == 0) return;
   Thread* const thread = current_or_adopt();
