@@ -136,12 +136,17 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintp
 void lock_releasing(Thread* thread, const volatile void* lock) {
   if (tree_filter()) tree_released(thread, lock);
   bool shared = false;
-  bool const known = forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared);
+  if (!forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared)) {
+    // Taken while nobody was there to be told (this thread was alone), for reading or for writing, or one of
+    // too many: added to what the lock carries, which is right for both.
+    sync_release(thread, lock, false);
+    return;
+  }
   uint32_t const before = thread->span.label();
   thread->clock.set(thread->slot, spans_filter() ? thread->span.release_lock(lock) : thread->span.release());
   {
     LockedSync const sync(lock);
-    if (sync && known && shared) {
+    if (sync && shared) {
       sync->readers.join(thread->clock);
       sync->add_reader(thread->slot);
     } else if (sync) {
