@@ -20,6 +20,7 @@ import os
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def measure_tool(where):
 def run_once(workload, variant, where, extra_environment, timeout):
     """One run: seconds, processor seconds, peak kilobytes, a hash of the output."""
     workload.prepare_run(variant, where)
-    result = where.work / "result"
+    result = where.work / f"result.{os.getpid()}"
     result.unlink(missing_ok=True)
     environment = dict(os.environ, **variant.environment, **extra_environment)
     command = [str(measure_tool(where)), str(result), *workload.command(variant, where)]
@@ -69,9 +70,6 @@ def run_once(workload, variant, where, extra_environment, timeout):
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
                                    env=environment, start_new_session=True)
         deadline = time.monotonic() + timeout
-        os.set_blocking(process.stdout.fileno(), True)
-        import threading
-
         timer = threading.Timer(timeout, lambda: os.killpg(process.pid, 9))
         timer.start()
         for block in iter(lambda: process.stdout.read(1 << 20), b""):
@@ -82,6 +80,7 @@ def run_once(workload, variant, where, extra_environment, timeout):
         why = f"did not end within {timeout} s" if time.monotonic() >= deadline else "could not be measured"
         raise BenchError(f"{workload.name} ({variant.name}) {why}")
     status, wall, user, system, peak = result.read_text().split()
+    result.unlink()
     if status != "0":
         tail = errors.read_text(errors="replace").splitlines()[-5:]
         raise BenchError(f"{workload.name} ({variant.name}) failed with {status}:\n  " + "\n  ".join(tail))
