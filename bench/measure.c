@@ -2,8 +2,8 @@
  *
  *   status wall_seconds user_seconds system_seconds peak_kilobytes
  *
- * `status` is the exit code, or 128 + the signal. A program of its own because the kernel counts the memory of
- * whoever forked into the child's peak: forked from Python, nothing would ever use less than Python does.
+ * `status` is the exit code, or 128 + the signal. A program of its own because the kernel counts the memory
+ * of whoever forked into the child's peak: forked from Python, nothing would ever use less than Python does.
  */
 #include <stdio.h>
 #include <stdlib.h>

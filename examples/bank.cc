@@ -42,7 +42,8 @@ void teller(unsigned seed) {
 long audit() {
   std::lock_guard<std::mutex> hold(accounts[0].mutex);
   long sum = 0;
-  for (const Account& account : accounts) sum += account.balance;  // mistake 3: three of four are not its lock's
+  for (const Account& account : accounts)
+    sum += account.balance;  // mistake 3: three of four are not its lock's
   return sum;
 }
 

@@ -1,4 +1,5 @@
-// A bank: transfers between accounts, each under two locks, taken in order; short critical sections, many locks.
+// A bank: transfers between accounts, each under two locks, taken in order; short critical sections, many
+// locks.
 #include <mutex>
 #include <vector>
 

@@ -8,7 +8,8 @@
 
 namespace bench {
 
-// The first argument multiplies the amount of work, in percent; 100 is about half a second on one machine of 2024.
+// The first argument multiplies the amount of work, in percent; 100 is about half a second on one machine of
+// 2024.
 inline long scale(int argc, char** argv, long work) {
   long const percent = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 100;
   return percent > 0 ? work * percent / 100 + 1 : work;

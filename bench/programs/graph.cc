@@ -1,4 +1,5 @@
-// Breadth-first search over a random graph: level by level, visited marks by atomic exchange, scattered memory.
+// Breadth-first search over a random graph: level by level, visited marks by atomic exchange, scattered
+// memory.
 #include <pthread.h>
 
 #include <atomic>

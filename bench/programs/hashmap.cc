@@ -88,9 +88,14 @@ int main(int argc, char** argv) {
       // the schedule.
       uint64_t const key = random.below(1 << 16) * 2 + static_cast<uint64_t>(which);
       switch (random.below(4)) {
-        case 0: map.add(key, 1); break;
-        case 1: map.erase(key); break;
-        default: map.find(key, &found);
+        case 0:
+          map.add(key, 1);
+          break;
+        case 1:
+          map.erase(key);
+          break;
+        default:
+          map.find(key, &found);
       }
     }
   });

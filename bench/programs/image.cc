@@ -1,4 +1,5 @@
-// An image filter on bytes: blur, then a threshold, rows split between two threads, barriers between the passes.
+// An image filter on bytes: blur, then a threshold, rows split between two threads, barriers between the
+// passes.
 #include <pthread.h>
 
 #include <algorithm>
@@ -35,9 +36,11 @@ void blur(const Image& from, Image& to, int first, int last) {
 void sharpen(const Image& from, Image& to, int first, int last) {
   for (int y = first; y < last; ++y) {
     for (int x = 0; x < kWidth; ++x) {
-      int const around = pixel(from, x - 1, y) + pixel(from, x + 1, y) + pixel(from, x, y - 1) + pixel(from, x, y + 1);
+      int const around =
+          pixel(from, x - 1, y) + pixel(from, x + 1, y) + pixel(from, x, y - 1) + pixel(from, x, y + 1);
       int const value = 5 * pixel(from, x, y) - around;
-      to[static_cast<size_t>(y) * kWidth + static_cast<size_t>(x)] = static_cast<uint8_t>(std::clamp(value, 0, 255));
+      to[static_cast<size_t>(y) * kWidth + static_cast<size_t>(x)] =
+          static_cast<uint8_t>(std::clamp(value, 0, 255));
     }
   }
 }

@@ -21,7 +21,9 @@ typedef struct Job {
   size_t next;
 } Job;
 
-static uint32_t word_at(const uint8_t* p) { return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24; }
+static uint32_t word_at(const uint8_t* p) {
+  return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
 
 static uint32_t hash(uint32_t word) { return (word * 2654435761u) >> (32 - kHashBits); }
 
@@ -87,7 +89,8 @@ int main(int argc, char** argv) {
   uint32_t state = 12345;
   for (size_t i = 0; i < size; ++i) {
     state = state * 1664525u + 1013904223u;
-    input[i] = (uint8_t)((state >> 28) == 0 || i < 64 ? 'a' + (state >> 24) % 16 : input[i - 1 - (state >> 16) % 3 * 7]);
+    input[i] = (uint8_t)((state >> 28) == 0 || i < 64 ? 'a' + (state >> 24) % 16
+                                                      : input[i - 1 - (state >> 16) % 3 * 7]);
   }
   Job job = {PTHREAD_MUTEX_INITIALIZER, NULL, (size + kBlock - 1) / kBlock, 0};
   job.blocks = calloc(job.count, sizeof(Block));

@@ -1,4 +1,5 @@
-// Matrix multiplication: two threads, each computes the even or odd blocks of rows; inputs are shared and only read.
+// Matrix multiplication: two threads, each computes the even or odd blocks of rows; inputs are shared and
+// only read.
 #include <vector>
 
 #include "common.h"

@@ -1,4 +1,5 @@
-// N bodies: every step reads all positions, writes half of the velocities, meets at a barrier, moves half of the bodies.
+// N bodies: every step reads all positions, writes half of the velocities, meets at a barrier, moves half of
+// the bodies.
 #include <pthread.h>
 
 #include <cmath>

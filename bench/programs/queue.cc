@@ -1,4 +1,5 @@
-// Producer and consumer over a bounded queue with condition variables; items are heap blocks that change hands.
+// Producer and consumer over a bounded queue with condition variables; items are heap blocks that change
+// hands.
 #include <condition_variable>
 #include <deque>
 #include <memory>

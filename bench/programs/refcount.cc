@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
       if (i % 16 == 0) {
         auto* const node = new Node{nullptr, size};
         node->next = stack.load(std::memory_order_relaxed);
-        while (!stack.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
+        while (!stack.compare_exchange_weak(node->next, node, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
         }
       }
     }

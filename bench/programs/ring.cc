@@ -1,4 +1,5 @@
-// A lock-free ring of one producer and one consumer: acquire and release on two indices, payload in plain memory.
+// A lock-free ring of one producer and one consumer: acquire and release on two indices, payload in plain
+// memory.
 #include <atomic>
 #include <vector>
 

@@ -17,7 +17,8 @@ void insertion_sort(uint32_t* from, uint32_t* to) {
   }
 }
 
-void merge(const uint32_t* a, const uint32_t* a_end, const uint32_t* b, const uint32_t* b_end, uint32_t* out) {
+void merge(const uint32_t* a, const uint32_t* a_end, const uint32_t* b, const uint32_t* b_end,
+           uint32_t* out) {
   while (a != a_end && b != b_end) *out++ = *b < *a ? *b++ : *a++;
   out = std::copy(a, a_end, out);
   std::copy(b, b_end, out);

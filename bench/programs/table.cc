@@ -17,7 +17,8 @@ struct Route {
 class Table {
  public:
   explicit Table(size_t size) {
-    for (size_t i = 0; i < size; ++i) routes_.push_back({static_cast<uint32_t>(i * 1000), static_cast<uint32_t>(i), 0});
+    for (size_t i = 0; i < size; ++i)
+      routes_.push_back({static_cast<uint32_t>(i * 1000), static_cast<uint32_t>(i), 0});
   }
   uint32_t find(uint32_t address) const {
     std::shared_lock const guard(lock_);

@@ -1,4 +1,5 @@
-// Recursive tasks: two workers solve the n-queens problem with a shared stack of tasks; futures by counters and a lock.
+// Recursive tasks: two workers solve the n-queens problem with a shared stack of tasks; futures by counters
+// and a lock.
 #include <atomic>
 #include <condition_variable>
 #include <functional>

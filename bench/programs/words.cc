@@ -1,4 +1,5 @@
-// Word count: two threads split a shared text into strings, count them in maps of their own and merge under a lock.
+// Word count: two threads split a shared text into strings, count them in maps of their own and merge under a
+// lock.
 #include <cctype>
 #include <map>
 #include <mutex>

@@ -1,5 +1,5 @@
-// CHECK guards an invariant of ours and stays on in release builds: a fault of Deadheat ends with exit code 70 and says
-// where, never with a wrong answer.
+// CHECK guards an invariant of ours and stays on in release builds: a fault of Deadheat ends with exit code
+// 70 and says where, never with a wrong answer.
 #pragma once
 
 #include <cstdio>

@@ -31,8 +31,8 @@ using ThreadId = StrongId<struct ThreadIdTag, std::uint32_t>;
 using SiteId = StrongId<struct SiteIdTag, std::uint32_t>;
 // A thread's logical time.
 using Clock = StrongId<struct ClockTag, std::uint32_t>;
-// A location, lock, message or function of a trace: an address of the recorded program or an interned name. Never
-// dereferenced.
+// A location, lock, message or function of a trace: an address of the recorded program or an interned name.
+// Never dereferenced.
 using ObjectId = StrongId<struct ObjectIdTag, std::uint64_t>;
 // The position of an event in its trace, from 0.
 using EventIndex = StrongId<struct EventIndexTag, std::uint64_t>;

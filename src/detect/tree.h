@@ -1,4 +1,5 @@
-// TREE: concurrential equivalence (Rajagopalan, "Fast and Precise On-the-fly Data Race Detection", a thesis, chapter 3).
+// TREE: concurrential equivalence (Rajagopalan, "Fast and Precise On-the-fly Data Race Detection", a thesis,
+// chapter 3).
 //
 // Each thread has a concurrency context: the set of locks it holds and the history of messages it sent and
 // received (a fork is a message to the child, a join one from it). For each site, kind and location, the

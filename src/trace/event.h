@@ -1,8 +1,8 @@
 // The one event model: what a thread did that an analysis may see.
 //
-// Events are small, fixed-size and self-contained, so that a stage can keep, copy and reorder them. Names (of threads,
-// locations, locks, messages, functions, places) are interned in a `Names` table beside the events; detectors only ever
-// see ids.
+// Events are small, fixed-size and self-contained, so that a stage can keep, copy and reorder them. Names (of
+// threads, locations, locks, messages, functions, places) are interned in a `Names` table beside the events;
+// detectors only ever see ids.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// threads live N | threads total N: N threads at once, or one after the other in small groups; one race at the end.
+// threads live N | threads total N: N threads at once, or one after the other in small groups; one race at
+// the end.
 #include <stdio.h>
 #include <string.h>
 

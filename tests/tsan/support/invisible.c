@@ -1,5 +1,5 @@
-// What ThreadSanitizer's runtime gives to its own tests: barriers that no detector can see. Not instrumented, and done
-// without any call that a runtime interposes.
+// What ThreadSanitizer's runtime gives to its own tests: barriers that no detector can see. Not instrumented,
+// and done without any call that a runtime interposes.
 static unsigned value_of(const unsigned* barrier) {
   unsigned value;
   __asm__ volatile("movl %1, %0" : "=r"(value) : "m"(*barrier) : "memory");
@@ -26,7 +26,8 @@ void __tsan_testonly_barrier_wait(unsigned* barrier) {
     futex(barrier, 1, 0x7fffffff);  // FUTEX_WAKE
     return;
   }
-  for (unsigned now; (now = value_of(barrier)) / 1024 / count == round;) futex(barrier, 0, now);  // FUTEX_WAIT
+  for (unsigned now; (now = value_of(barrier)) / 1024 / count == round;)
+    futex(barrier, 0, now);  // FUTEX_WAIT
 }
 
 unsigned long __tsan_testonly_shadow_stack_current_size(void) { return 0; }

@@ -22,7 +22,7 @@ void record_begin(void);                    // from here on, all threads
 const char* record_end(void);               // what was recorded, "a; b; c"
 extern __thread int record_inside_runtime;  // what lane::inside_runtime() says
 extern int record_allocations;              // allocations, frees and mappings appear too
-extern int record_finished_threads;  // how often thread_finishing() was called
+extern int record_finished_threads;         // how often thread_finishing() was called
 extern int record_finish_calls;
 extern int record_finish_code;  // what finish() answers; -1: its argument
 void* record_caller(void);      // the pc of the last named call
