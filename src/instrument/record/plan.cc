@@ -1,0 +1,340 @@
+#include "instrument/record/plan.h"
+
+#include <llvm/CodeGen/AtomicExpandUtils.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/Transforms/Utils/LowerAtomic.h>
+
+#include "instrument/record/pieces.h"
+#include "instrument/sanitizer_marks.h"
+
+namespace deadheat::instrument::record {
+
+using namespace llvm;
+
+namespace {
+
+// Why a function with a body cannot be in the plan; empty if it can.
+std::string reason_to_leave_out(const Function& function) {
+  if (is_excluded(function)) return "excluded by an attribute";
+  if (function.hasAvailableExternallyLinkage()) return "its body is elsewhere";
+  if (function.hasGC()) return "it is garbage-collected code";
+  for (const GlobalIFunc& chooser : function.getParent()->ifuncs())
+    if (chooser.getResolverFunction() == &function) return "it runs before the program is relocated";
+  for (const Instruction& instruction : instructions(function)) {
+    // Addresses of blocks are values, and a replay's blocks are elsewhere.
+    if (isa<IndirectBrInst>(instruction)) return "computed goto";
+    if (isa<CallBrInst>(instruction)) return "asm goto";
+    if (isa<CatchSwitchInst>(instruction) || isa<CatchPadInst>(instruction) ||
+        isa<CleanupPadInst>(instruction))
+      return "exceptions of another system";
+    const auto* const call = dyn_cast<CallInst>(&instruction);
+    if (call == nullptr) continue;
+    if (call->isMustTailCall() && function.isVarArg()) return "it forwards variable arguments";
+    switch (call->getIntrinsicID()) {
+      case Intrinsic::eh_sjlj_setjmp:
+      case Intrinsic::eh_sjlj_longjmp:
+        return "__builtin_setjmp or __builtin_longjmp";
+      case Intrinsic::localescape:
+        return "its frame is shared";
+      default:
+        break;
+    }
+  }
+  return {};
+}
+
+// Where an intrinsic stands: nowhere (it computes the same in a replay), or at a point of this kind.
+enum class IntrinsicPlace { kNative, kOpaque, kDropped, kCopy, kFill };
+
+IntrinsicPlace place_of(const IntrinsicInst& intrinsic, PrivateLocals& locals) {
+  if (isa<DbgInfoIntrinsic>(intrinsic) || isa<PseudoProbeInst>(intrinsic)) return IntrinsicPlace::kNative;
+  if (isa<ConstrainedFPIntrinsic>(intrinsic)) return IntrinsicPlace::kNative;
+  if (isa<MemTransferInst>(intrinsic)) return IntrinsicPlace::kCopy;
+  if (isa<MemSetInst>(intrinsic)) return IntrinsicPlace::kFill;
+  switch (intrinsic.getIntrinsicID()) {
+    case Intrinsic::lifetime_start:
+    case Intrinsic::lifetime_end:
+      return locals.is_pointed_to_by(*intrinsic.getArgOperand(1)) ? IntrinsicPlace::kNative
+                                                                  : IntrinsicPlace::kDropped;
+    case Intrinsic::assume:
+    case Intrinsic::experimental_noalias_scope_decl:
+    case Intrinsic::invariant_start:
+    case Intrinsic::invariant_end:
+    case Intrinsic::prefetch:
+    case Intrinsic::donothing:
+    case Intrinsic::var_annotation:
+    case Intrinsic::sideeffect:
+    case Intrinsic::codeview_annotation:
+      return IntrinsicPlace::kDropped;
+    case Intrinsic::stacksave:
+    case Intrinsic::stackrestore:
+    case Intrinsic::launder_invariant_group:
+    case Intrinsic::strip_invariant_group:
+    case Intrinsic::ptr_annotation:
+    case Intrinsic::annotation:
+      return IntrinsicPlace::kNative;
+    // Without memory, and yet not the same in a replay.
+    case Intrinsic::threadlocal_address:
+    case Intrinsic::returnaddress:
+    case Intrinsic::frameaddress:
+    case Intrinsic::addressofreturnaddress:
+    case Intrinsic::sponentry:
+    case Intrinsic::thread_pointer:
+    case Intrinsic::eh_typeid_for:
+      return IntrinsicPlace::kOpaque;
+    default:
+      return intrinsic.doesNotAccessMemory() ? IntrinsicPlace::kNative : IntrinsicPlace::kOpaque;
+  }
+}
+
+bool is_private(const AllocaInst& local) {
+  const DataLayout& layout = local.getModule()->getDataLayout();
+  const std::optional<TypeSize> size = local.getAllocationSize(layout);
+  if (!size || size->isScalable() || !local.isStaticAlloca()) return false;
+  // Pointers into it, with their distance from its start.
+  SmallVector<std::pair<const Value*, int64_t>, 16> pointers = {{&local, 0}};
+  const auto is_inside = [&](int64_t offset, Type* type) {
+    const TypeSize bytes = layout.getTypeStoreSize(type);
+    return !bytes.isScalable() && offset >= 0 &&
+           static_cast<uint64_t>(offset) + bytes.getFixedValue() <= size->getFixedValue();
+  };
+  while (!pointers.empty()) {
+    const auto [pointer, offset] = pointers.pop_back_val();
+    for (const User* user : pointer->users()) {
+      if (const auto* load = dyn_cast<LoadInst>(user)) {
+        if (load->isAtomic() || !is_inside(offset, load->getType())) return false;
+      } else if (const auto* store = dyn_cast<StoreInst>(user)) {
+        if (store->isAtomic() || store->getValueOperand() == pointer ||
+            !is_inside(offset, store->getValueOperand()->getType()))
+          return false;
+      } else if (const auto* element = dyn_cast<GetElementPtrInst>(user)) {
+        APInt distance(64, 0);
+        if (!element->accumulateConstantOffset(layout, distance)) return false;
+        pointers.push_back({element, offset + distance.getSExtValue()});
+      } else if (const auto* call = dyn_cast<IntrinsicInst>(user)) {
+        if (!call->isLifetimeStartOrEnd() && !isa<DbgInfoIntrinsic>(call)) return false;
+      } else {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Will a call of this name reach this very body? Not if the linker or the loader may choose another.
+bool is_certainly(const Function& callee) {
+  return !callee.isDeclaration() && !callee.isInterposable() && !callee.hasAvailableExternallyLinkage() &&
+         (callee.hasLocalLinkage() || (callee.hasExternalLinkage() && callee.isDSOLocal()));
+}
+
+// Reads, adds and the like in all their spellings become the few that the runtime does.
+bool is_plain_operation(const AtomicRMWInst& operation) {
+  if (!operation.getType()->isIntegerTy() && operation.getOperation() != AtomicRMWInst::Xchg) return false;
+  switch (operation.getOperation()) {
+    case AtomicRMWInst::Xchg:
+    case AtomicRMWInst::Add:
+    case AtomicRMWInst::Sub:
+    case AtomicRMWInst::And:
+    case AtomicRMWInst::Nand:
+    case AtomicRMWInst::Or:
+    case AtomicRMWInst::Xor:
+    case AtomicRMWInst::Max:
+    case AtomicRMWInst::Min:
+    case AtomicRMWInst::UMax:
+    case AtomicRMWInst::UMin:
+      return operation.getModule()->getDataLayout().getTypeStoreSize(operation.getType()) <= 8;
+    default:
+      return false;
+  }
+}
+
+void expand(AtomicRMWInst* operation) {
+  expandAtomicRMWToCmpXchg(operation, [](IRBuilderBase& builder, Value* address, Value* loaded,
+                                         Value* desired, Align align, AtomicOrdering order,
+                                         SyncScope::ID scope, Value*& success, Value*& now) {
+    Type* const type = desired->getType();
+    const bool is_integer = type->isIntegerTy() || type->isPointerTy();
+    if (!is_integer) {
+      Type* const bits = builder.getIntNTy(static_cast<unsigned>(type->getPrimitiveSizeInBits()));
+      desired = builder.CreateBitCast(desired, bits);
+      loaded = builder.CreateBitCast(loaded, bits);
+    }
+    Value* const pair = builder.CreateAtomicCmpXchg(
+        address, loaded, desired, align, order, AtomicCmpXchgInst::getStrongestFailureOrdering(order), scope);
+    success = builder.CreateExtractValue(pair, 1);
+    now = builder.CreateExtractValue(pair, 0);
+    if (!is_integer) now = builder.CreateBitCast(now, type);
+  });
+}
+
+}  // namespace
+
+bool is_setjmp(const CallBase& call) {
+  if (!call.hasFnAttr(Attribute::ReturnsTwice)) return false;
+  const Function* const callee = call.getCalledFunction();
+  if (callee == nullptr) return false;
+  const StringRef name = callee->getName();
+  return name == "setjmp" || name == "_setjmp" || name == "sigsetjmp" || name == "__sigsetjmp";
+}
+
+bool PrivateLocals::contains(const AllocaInst& local) {
+  const auto [known, is_new] = known_.try_emplace(&local, false);
+  if (is_new) known->second = is_private(local);
+  return known->second;
+}
+
+bool PrivateLocals::is_pointed_to_by(const Value& pointer) {
+  const Value* base = &pointer;
+  while (const auto* element = dyn_cast<GetElementPtrInst>(base)) base = element->getPointerOperand();
+  const auto* const local = dyn_cast<AllocaInst>(base);
+  return local != nullptr && contains(*local);
+}
+
+void ModulePlan::prepare(Module& module) {
+  for (Function& function : module) {
+    if (!reason_to_leave_out(function).empty()) continue;
+    SmallVector<AtomicRMWInst*, 8> unusual;
+    for (Instruction& instruction : instructions(function)) {
+      // Something has to stand between a call and the return; that it is a jump is only a matter of stack.
+      if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isTailCall())
+        call->setTailCallKind(CallInst::TCK_None);
+      if (auto* operation = dyn_cast<AtomicRMWInst>(&instruction);
+          operation && !is_plain_operation(*operation))
+        unusual.push_back(operation);
+    }
+    for (AtomicRMWInst* operation : unusual) expand(operation);
+  }
+}
+
+ModulePlan::ModulePlan(Module& module) {
+  SmallVector<Function*, 64> chosen;
+  for (Function& function : module) {
+    if (function.isDeclaration()) continue;
+    if (std::string reason = reason_to_leave_out(function); !reason.empty()) {
+      left_out_.emplace_back(&function, std::move(reason));
+      continue;
+    }
+    planned_.insert(&function);
+    chosen.push_back(&function);
+  }
+  for (Function* function : chosen) plan(*function);
+  collect_globals(module);
+}
+
+void ModulePlan::add(FunctionPlan& plan, PointKind kind, Instruction* instruction, Type* value) {
+  plan.points.push_back({kind, instruction, nullptr, next_site_});
+  const size_t pieces =
+      value == nullptr ? 0 : pieces_of(value, instruction->getModule()->getDataLayout()).size();
+  next_site_ += static_cast<uint32_t>(std::max<size_t>(1, pieces));
+}
+
+void ModulePlan::plan_call(FunctionPlan& plan, CallBase& call) {
+  if (auto* intrinsic = dyn_cast<IntrinsicInst>(&call)) {
+    switch (place_of(*intrinsic, locals_)) {
+      case IntrinsicPlace::kNative:
+        return;
+      case IntrinsicPlace::kOpaque:
+        return add(plan, PointKind::kOpaque, &call, call.getType());
+      case IntrinsicPlace::kDropped:
+        return add(plan, PointKind::kDropped, &call);
+      case IntrinsicPlace::kCopy:
+        return add(plan, PointKind::kCopy, &call);
+      case IntrinsicPlace::kFill:
+        return add(plan, PointKind::kFill, &call);
+    }
+  }
+  if (call.isInlineAsm()) return add(plan, PointKind::kOpaque, &call, call.getType());
+  if (is_setjmp(call)) return add(plan, PointKind::kSetjmp, &call, call.getType());
+  const Function* const callee = call.getCalledFunction();
+  const bool is_known = callee != nullptr && is_certainly(*callee) && planned_.contains(callee);
+  add(plan, is_known ? PointKind::kVisibleCall : PointKind::kCall, &call, call.getType());
+}
+
+void ModulePlan::plan(Function& function) {
+  FunctionPlan plan;
+  plan.function = &function;
+  plan.is_enterable = !function.hasLocalLinkage() || function.hasAddressTaken();
+  for (Argument& argument : function.args())
+    if (argument.hasByValAttr()) {
+      plan.points.push_back({PointKind::kByValue, nullptr, &argument, next_site_});
+      ++next_site_;
+    }
+  for (Instruction& instruction : instructions(function)) {
+    if (isa<InvokeInst>(instruction)) plan.has_invokes = true;
+    if (auto* load = dyn_cast<LoadInst>(&instruction)) {
+      if (load->isAtomic())
+        add(plan, PointKind::kAtomic, load, load->getType());
+      else if (load->getPointerAddressSpace() != 0)
+        add(plan, PointKind::kOpaque, load, load->getType());
+      else if (!locals_.is_pointed_to_by(*load->getPointerOperand()))
+        add(plan, PointKind::kLoad, load, load->getType());
+    } else if (auto* store = dyn_cast<StoreInst>(&instruction)) {
+      if (store->isAtomic())
+        add(plan, PointKind::kAtomic, store);
+      else if (store->getPointerAddressSpace() != 0)
+        add(plan, PointKind::kDropped, store);
+      else if (!locals_.is_pointed_to_by(*store->getPointerOperand()))
+        add(plan, PointKind::kStore, store, store->getValueOperand()->getType());
+    } else if (auto* local = dyn_cast<AllocaInst>(&instruction)) {
+      if (!locals_.contains(*local)) add(plan, PointKind::kLocal, local);
+    } else if (isa<AtomicRMWInst>(instruction) || isa<AtomicCmpXchgInst>(instruction)) {
+      add(plan, PointKind::kAtomic, &instruction, instruction.getType());
+    } else if (isa<FenceInst>(instruction)) {
+      add(plan, PointKind::kAtomic, &instruction);
+    } else if (isa<LandingPadInst>(instruction)) {
+      add(plan, PointKind::kLandingPad, &instruction, instruction.getType());
+    } else if (isa<ResumeInst>(instruction)) {
+      add(plan, PointKind::kResume, &instruction);
+    } else if (auto* call = dyn_cast<CallBase>(&instruction)) {
+      plan_call(plan, *call);
+    } else if (isa<VAArgInst>(instruction)) {
+      add(plan, PointKind::kOpaque, &instruction, instruction.getType());
+    }
+  }
+  functions_.push_back(std::move(plan));
+}
+
+void ModulePlan::collect_globals(Module& module) {
+  DenseSet<const GlobalValue*> used;
+  DenseSet<const Constant*> seen;
+  SmallVector<const Constant*, 16> waiting;
+  const auto visit = [&](const Value* value) {
+    if (const auto* constant = dyn_cast<Constant>(value); constant && seen.insert(constant).second)
+      waiting.push_back(constant);
+  };
+  for (const FunctionPlan& plan : functions_)
+    for (const Instruction& instruction : instructions(*plan.function)) {
+      const auto* const call = dyn_cast<CallBase>(&instruction);
+      for (const Use& use : instruction.operands()) {
+        // The target of a call that may be invisible is compared as an address; of a visible one it is just
+        // called.
+        if (call != nullptr && call->isCallee(&use) && isa<Function>(use) &&
+            (cast<Function>(use)->isIntrinsic() ||
+             (is_certainly(*cast<Function>(use)) && planned_.contains(cast<Function>(use)))))
+          continue;
+        // Types of exceptions are matched when recording; a replay is told the outcome.
+        if (isa<LandingPadInst>(instruction)) continue;
+        visit(use);
+      }
+    }
+  while (!waiting.empty()) {
+    const Constant* const constant = waiting.pop_back_val();
+    if (const auto* global = dyn_cast<GlobalValue>(constant)) {
+      used.insert(global);
+      continue;
+    }
+    for (const Use& use : constant->operands()) visit(use);
+  }
+  const auto take = [&](GlobalValue& global) {
+    if (used.contains(&global) && !global.isThreadLocal() && !global.getName().starts_with("llvm."))
+      globals_.push_back(&global);
+  };
+  for (GlobalVariable& global : module.globals()) take(global);
+  for (Function& function : module) take(function);
+  for (GlobalAlias& alias : module.aliases()) take(alias);
+  for (GlobalIFunc& chooser : module.ifuncs()) take(chooser);
+}
+
+}  // namespace deadheat::instrument::record
