@@ -14,6 +14,7 @@
 #include "runtime/watch/access.h"
 
 #include "runtime/watch/filter.h"
+#include "runtime/watch/quick.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/shadow.h"
 
@@ -27,9 +28,10 @@ constexpr uint8_t mask_for(uintptr_t address, size_t size) {
   return static_cast<uint8_t>(((1u << size) - 1) << (address & 7));
 }
 
-bool covers(const Thread* thread, const Record& old, const Record& access) {
-  return old.epoch.slot() == thread->slot && old.epoch.clock() >= access.epoch.clock() &&
-         (old.mask & access.mask) == access.mask && at_least_as_strong(old.kind, access.kind);
+bool covers(const Record& old, const Record& access) {
+  // Of one thread the later label is the larger number; labels of other slots are out of reach.
+  return old.epoch_bits - access.epoch_bits < (uint64_t{1} << kDhLabelWindowBits) &&
+         (old.mask & access.mask) == access.mask && at_least_as_strong(old.kind(), access.kind());
 }
 
 // Applies `access` to `records`, of which there is room for one more. Returns the new count.
@@ -39,17 +41,17 @@ unsigned apply(Thread* thread, Record* records, unsigned count, Record access, u
   for (unsigned i = 0; i < count; ++i) {
     Record old = records[i];
     if ((old.mask & access.mask) != 0) {
-      bool ordered = thread->ordered_after(old.epoch);
-      if (!ordered && conflict(old.kind, access.kind)) {
+      bool ordered = thread->ordered_after(old.epoch());
+      if (!ordered && conflict(old.kind(), access.kind())) {
         races->add(old, granule);
         ordered = true;
       }
-      if (ordered && at_least_as_strong(access.kind, old.kind)) {
-        old.mask &= static_cast<uint8_t>(~access.mask);
+      if (ordered && at_least_as_strong(access.kind(), old.kind())) {
+        old.mask &= ~access.mask;
         if (old.mask == 0) continue;
       }
     }
-    if (old.epoch == access.epoch && old.kind == access.kind) {
+    if (old.epoch_bits == access.epoch_bits && old.kind() == access.kind()) {
       if (old.stack != access.stack) {
         access.stack = intern_composite(thread->cache, old.stack, old.mask, access.stack, access.mask);
       }
@@ -77,7 +79,7 @@ bool pack(Thread* thread, const Record* records, unsigned count, DhCell* cell) {
   const Record* first = &records[count - 1];  // the newest
   const Record* second = count == 2 ? &records[0] : nullptr;
   // Writes stand in the first half, where the write hook looks; a lone read may stand in either.
-  if (second != nullptr && second->kind.write && !first->kind.write) {
+  if (second != nullptr && second->write != 0 && first->write == 0) {
     const Record* const swap = first;
     first = second;
     second = swap;
@@ -91,12 +93,13 @@ bool pack(Thread* thread, const Record* records, unsigned count, DhCell* cell) {
 }
 
 // A short form is cheaper for everybody: a cell goes back to it as soon as what it knows fits.
-bool fits_in_cell(Thread* thread, const FatCell* fat, DhCell* thin) {
+bool fits_in_cell(Thread* thread, FatCell* fat, DhCell* thin) {
   if (fat->syncs != nullptr || fat->count > 2 || fat->count == 0) return false;
+  const Record* const records = fat->records();
   for (unsigned i = 0; i < fat->count; ++i) {
-    if (fat->records[i].kind.atomic) return false;
+    if (records[i].atomic != 0) return false;
   }
-  return pack(thread, fat->records, fat->count, thin);
+  return pack(thread, records, fat->count, thin);
 }
 
 void check_fat(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, const Record& access,
@@ -119,7 +122,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       continue;
     }
     if (__builtin_expect(is_fat(old), 0)) {
-      if (s->filtered && covered_without_lock(thread, fat_of(old), cell, s->access)) {
+      if (s->filtered && covered_without_lock(fat_of(old), cell, s->access)) {
         return false;
       }
       check_fat(thread, chunk, cell, granule, s->access, races);
@@ -132,7 +135,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       if ((old.half[0] & 0xff) != 0) records[count++] = unpack_half(old.half[0], stacks.first);
       if ((old.half[1] & 0xff) != 0) records[count++] = unpack_half(old.half[1], stacks.second);
       for (unsigned i = 0; i < count && s->filtered; ++i) {
-        if (covers(thread, records[i], s->access)) return false;
+        if (covers(records[i], s->access)) return false;
       }
     }
     unsigned const races_before = races->count;
@@ -186,28 +189,36 @@ bool ignored(const Thread* thread, AccessType type) {
 
 }  // namespace
 
-bool covered_without_lock(const Thread* thread, const FatCell* fat, const DhCell* cell,
-                          const Record& access) {
-  uint32_t const before = __atomic_load_n(&fat->sequence, __ATOMIC_ACQUIRE);
-  if ((before & 1) != 0 || __atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
-  const Record* const records = __atomic_load_n(&fat->records, __ATOMIC_RELAXED);
+bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access) {
+  uint32_t const version = fat->lock.version();
+  if (__atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
   unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
-  if (records == nullptr || count > 64) return false;
+  const Record* records = fat->few;
+  if (__builtin_expect(__atomic_load_n(&fat->capacity, __ATOMIC_RELAXED) > FatCell::kFew, 0)) {
+    records = __atomic_load_n(&fat->many, __ATOMIC_RELAXED);
+    // Followed only if it is one: memory of records stays memory of records.
+    if (!fat->lock.still(version) || count > 64) return false;
+  }
   bool covered = false;
-  for (unsigned i = 0; i < count && !covered; ++i) covered = covers(thread, records[i], access);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  return covered && __atomic_load_n(&fat->sequence, __ATOMIC_RELAXED) == before;
+  for (unsigned i = 0; i < count && !covered; ++i) covered = covers(records[i], access);
+  return covered && fat->lock.still(version);
 }
 
-void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access, Races* races) {
+bool covered_in_fat(FatCell* fat, const Record& access) {
+  const Record* const records = fat->records();
   for (unsigned i = 0; i < fat->count; ++i) {
-    if (covers(thread, fat->records[i], access)) {
-      return;
-    }
+    if (covers(records[i], access)) return true;
   }
-  ChangingRecords const changing(fat);
+  return false;
+}
+
+void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
   fat->reserve(fat->count + 1u);
-  fat->count = static_cast<uint16_t>(apply(thread, fat->records, fat->count, access, granule, races));
+  fat->count = static_cast<uint16_t>(apply(thread, fat->records(), fat->count, access, granule, races));
+}
+
+void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
+  if (!covered_in_fat(fat, access)) record_in_fat(thread, fat, granule, access, races);
 }
 
 void tell_races(Thread* thread, const AccessRequest& request, Races* races) {
@@ -240,16 +251,14 @@ bool forget_own(Thread* thread, DhCell* cell, uint8_t mask) {
 void forget_in_fat(DhCell* cell, uint8_t mask) {
   FatCell* const fat = lock_existing_fat(cell);
   if (fat == nullptr) return;
-  {
-    ChangingRecords const changing(fat);
-    unsigned kept = 0;
-    for (unsigned i = 0; i < fat->count; ++i) {
-      Record r = fat->records[i];
-      r.mask &= static_cast<uint8_t>(~mask);
-      if (r.mask != 0) fat->records[kept++] = r;
-    }
-    fat->count = static_cast<uint16_t>(kept);
+  Record* const records = fat->records();
+  unsigned kept = 0;
+  for (unsigned i = 0; i < fat->count; ++i) {
+    Record r = records[i];
+    r.mask &= static_cast<uint8_t>(~mask);
+    if (r.mask != 0) records[kept++] = r;
   }
+  fat->count = static_cast<uint16_t>(kept);
   fat->lock.unlock();
 }
 
@@ -272,12 +281,29 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
   }
 }
 
+void quick_fat_access(Thread* thread, Chunk* chunk, DhCell* cell, const AccessRequest& request,
+                      StackId stack) {
+  Record access;
+  access.epoch_bits = thread->epoch().bits();
+  access.set_kind(kind_of(request.type));
+  access.mask = mask_for(request.address, request.size);
+  access.stack = stack;
+  DhCell const seen = load_cell(cell);
+  if (is_fat(seen) && covered_without_lock(fat_of(seen), cell, access)) {
+    ++thread->statistics.covered;
+    return;
+  }
+  Races races;
+  check_fat(thread, chunk, cell, request.address & ~uintptr_t{7}, access, &races);
+  if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
+}
+
 bool check_access(Thread* thread, const AccessRequest& request) {
   if (ignored(thread, request.type)) return false;
   bool recorded = false;
   Step s;
-  s.access.epoch = thread->epoch();
-  s.access.kind = kind_of(request.type);
+  s.access.epoch_bits = thread->epoch().bits();
+  s.access.set_kind(kind_of(request.type));
   s.filtered = spans_filter();
 
   Races races;
@@ -291,7 +317,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
     bool perhaps_a_run = true;
     while (at < stop) {
       if (perhaps_a_run && (at & 7) == 0 && stop - at >= 16) {
-        at += 8 * covered_run(thread, &chunk->cells[cell_index(at)], (stop - at) / 8, s.access.kind.write);
+        at += 8 * covered_run(thread, &chunk->cells[cell_index(at)], (stop - at) / 8, s.access.write != 0);
         perhaps_a_run = false;
         continue;
       }
@@ -301,7 +327,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       at = next;
       size_t const index = cell_index(granule);
       DhCell* const cell = &chunk->cells[index];
-      if (covered_at_a_glance(thread, cell, mask, s.access.kind.write)) {
+      if (covered_at_a_glance(thread, cell, mask, s.access.write != 0)) {
         perhaps_a_run = true;
         continue;
       }

@@ -45,8 +45,12 @@ struct Races {
   }
 };
 // Whether the filter drops the access, asked without the lock; false also while the records are changing.
-bool covered_without_lock(const Thread* thread, const FatCell* fat, const DhCell* cell, const Record& access);
-void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, Record access, Races* races);
+bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access);
+// The same with the lock held; `access` needs no stack.
+bool covered_in_fat(FatCell* fat, const Record& access);
+void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);
+// Both: records it unless it is covered.
+void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);
 void tell_races(Thread* thread, const AccessRequest& request, Races* races);
 
 constexpr detect::AccessKind kind_of(AccessType type) {

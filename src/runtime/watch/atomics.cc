@@ -19,6 +19,19 @@ namespace {
 constexpr bool acquires(int order) { return order == 1 || order == 2 || order == 4 || order == 5; }
 constexpr bool releases(int order) { return order == 3 || order == 4 || order == 5; }
 
+constexpr uint8_t mask_of(uintptr_t address, unsigned size) {
+  unsigned const in_first = size == 16 ? 8 : size;
+  return static_cast<uint8_t>(((1u << in_first) - 1) << (address & 7));
+}
+
+Record access_of_kind(const Thread* thread, AccessType type, uint8_t mask) {
+  Record r;
+  r.epoch_bits = thread->epoch().bits();
+  r.set_kind(kind_of(type));
+  r.mask = mask;
+  return r;
+}
+
 // An atomic operation in progress on the granule(s) of `address`.
 class AtomicAccess {
  public:
@@ -31,7 +44,7 @@ class AtomicAccess {
         // from threads that are gone stays: it is part of what this thread knows already.
         active_(thread_ != nullptr && !__atomic_load_n(&alone, __ATOMIC_ACQUIRE)) {
     if (!active_) return;
-    ++thread_->inside;
+    Inside::enter(thread_);
     ++thread_->statistics.atomics;
     chunk_ = chunk_for(address_);
     if (chunk_ != nullptr) fat_ = lock_fat(chunk_, &chunk_->cells[cell_index(address_)]);
@@ -47,8 +60,8 @@ class AtomicAccess {
   void store_done(int order) {
     if (fat_ == nullptr) return;
     check(AccessType::kAtomicWrite);
-    SyncVar* sync = find_sync(fat_, address_);
     if (thread_->ignore_sync != 0) return;
+    SyncVar* sync = find_sync(fat_, address_);
     if (releases(order)) {
       publish(thread_);
       if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
@@ -82,13 +95,12 @@ class AtomicAccess {
   ~AtomicAccess() {
     if (!active_) return;
     if (fat_ != nullptr) fat_->lock.unlock();
-    if (races_.count != 0) tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
+    if (__builtin_expect(races_.count != 0, 0)) {
+      tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
+    }
     // A 16-byte atomic's second granule carries the access only; the order is the first one's.
     if (fat_ != nullptr && size_ == 16) check_second_granule();
-    --thread_->inside;
-    if (thread_->inside == 0 && __builtin_expect(lane::signals_pending != 0, 0)) {
-      Inside const deliver(thread_);
-    }
+    Inside::leave(thread_);
   }
   AtomicAccess(const AtomicAccess&) = delete;
   AtomicAccess& operator=(const AtomicAccess&) = delete;
@@ -97,29 +109,22 @@ class AtomicAccess {
   void learn(SyncVar* sync, int order) {
     if (thread_->ignore_sync != 0) return;
     if (acquires(order)) {
-      if (thread_->clock.join(sync->clock)) thread_->learnt();
-    } else {
-      thread_->fence_acquire.join(sync->clock);
+      if (thread_->clock.join(sync->clock.view())) thread_->learnt();
+    } else if (!sync->clock.all_known_to(thread_->clock)) {
+      // What the thread knows already, an acquire fence has nothing to add to.
+      thread_->fence_acquire.join(sync->clock.view());
     }
-  }
-
-  Record record(AccessType type, uint8_t mask) {
-    Record r;
-    r.epoch = thread_->epoch();
-    r.kind = kind_of(type);
-    r.mask = mask;
-    r.stack = stack_at(thread_, pc_, type, size_);
-    return r;
   }
 
   void check(AccessType type) {
     type_ = type;
     bool const ignored = kind_of(type).write ? thread_->ignore_writes != 0 : thread_->ignore_reads != 0;
     if (ignored) return;
-    unsigned const in_first = size_ == 16 ? 8 : size_;
-    auto const mask = static_cast<uint8_t>(((1u << in_first) - 1) << (address_ & 7));
+    Record access = access_of_kind(thread_, type, mask_of(address_, size_));
+    if (covered_in_fat(fat_, access)) return;
+    access.stack = stack_at(thread_, pc_, type, size_);
     note_touched(chunk_, cell_index(address_));
-    check_in_fat(thread_, fat_, address_ & ~uintptr_t{7}, record(type, mask), &races_);
+    record_in_fat(thread_, fat_, address_ & ~uintptr_t{7}, access, &races_);
     thread_->span.note_used();
   }
 
@@ -127,8 +132,11 @@ class AtomicAccess {
     uintptr_t const second = (address_ & ~uintptr_t{7}) + 8;
     Chunk* const chunk = chunk_for(second);
     if (chunk == nullptr) return;
+    Record access = access_of_kind(thread_, type_, 0xff);
+    access.stack = stack_at(thread_, pc_, type_, size_);
+    note_touched(chunk, cell_index(second));
     FatCell* const fat = lock_fat(chunk, &chunk->cells[cell_index(second)]);
-    check_in_fat(thread_, fat, second, record(type_, 0xff), &races_);
+    check_in_fat(thread_, fat, second, access, &races_);
     thread_->span.note_used();
     fat->lock.unlock();
     if (races_.count != 0) tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
@@ -168,9 +176,9 @@ T plain_modify(volatile T* address, Change change) {
   }
 }
 
-// A load from a location that carries nothing, covered by what this thread did there before, without the
-// lock. The value is read first: whoever wrote it held the lock, so that once the lock is seen free, what he
-// left for us to learn is there to be seen.
+// A load that is covered by what this thread did there before and has nothing to learn, without the lock.
+// Whoever changes the value and what goes with it holds the lock for both, so that what was seen while the
+// lock stood still belongs together.
 template <class T>
 bool load_without_lock(const volatile T* address, T* value) {
   if constexpr (sizeof(T) == 16) return false;
@@ -182,14 +190,19 @@ bool load_without_lock(const volatile T* address, T* value) {
   DhCell* const cell = &chunk->cells[cell_index(at)];
   DhCell const seen = load_cell(cell);
   if (!is_fat(seen)) return false;
-  const FatCell* const fat = fat_of(seen);
+  FatCell* const fat = fat_of(seen);
+  uint32_t const version = fat->lock.version();
   *value = __atomic_load_n(address, __ATOMIC_SEQ_CST);
-  if (fat->lock.is_locked() || __atomic_load_n(&fat->syncs, __ATOMIC_ACQUIRE) != nullptr) return false;
-  Record access;
-  access.epoch = thread->epoch();
-  access.kind = kind_of(AccessType::kAtomicRead);
-  access.mask = static_cast<uint8_t>(((1u << sizeof(T)) - 1) << (at & 7));
-  return covered_without_lock(thread, fat, cell, access);
+  const SyncVar* const syncs = __atomic_load_n(&fat->syncs, __ATOMIC_RELAXED);
+  if (!fat->lock.still(version)) return false;
+  if (syncs != nullptr) {
+    // One object in the granule, and it is this one; memory of objects stays memory of objects.
+    if (syncs->next != nullptr || syncs->offset != (at & 7) || !syncs->clock.all_known_to(thread->clock)) {
+      return false;
+    }
+  }
+  Record const access = access_of_kind(thread, AccessType::kAtomicRead, mask_of(at, sizeof(T)));
+  return covered_without_lock(fat, cell, access) && fat->lock.still(version);
 }
 
 template <class T>

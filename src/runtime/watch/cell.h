@@ -13,34 +13,44 @@
 
 #include "detect/access_rules.h"
 #include "runtime/abi.h"
-#include "runtime/platform/spinlock.h"
 #include "runtime/watch/epoch.h"
 #include "runtime/watch/stacks.h"
+#include "runtime/watch/versioned_lock.h"
 
 namespace deadheat::watch {
 
-struct Record {
-  Epoch epoch;
+// 12 bytes, because three of them and what else a FatCell needs make one cache line.
+struct __attribute__((packed, aligned(4))) Record {
+  uint64_t epoch_bits : 42 = 0;
+  uint64_t mask : 8 = 0;  // bytes of the granule
+  uint64_t write : 1 = 0;
+  uint64_t atomic : 1 = 0;
+  uint64_t reserved : 12 = 0;
   StackId stack = 0;
-  uint8_t mask = 0;  // bytes of the granule
-  detect::AccessKind kind;
+
+  Epoch epoch() const { return Epoch::from_bits(epoch_bits); }
+  detect::AccessKind kind() const { return {write != 0, atomic != 0}; }
+  void set_kind(detect::AccessKind kind) {
+    write = kind.write ? 1 : 0;
+    atomic = kind.atomic ? 1 : 0;
+  }
 };
-static_assert(sizeof(Record) == 16);
+static_assert(sizeof(Record) == 12);
 
 inline constexpr uint64_t kHalfShapeBits = kShapeBits / 2;
 inline constexpr unsigned kHalfShapeShift = 10;
 
 // REQUIRES: the record is not atomic.
 constexpr uint64_t pack_half(const Record& r, uint32_t half_shape) {
-  return (r.epoch.bits() << kDhEpochShift) | (static_cast<uint64_t>(half_shape) << kHalfShapeShift) |
-         (r.kind.write ? kDhWriteBit : 0) | r.mask;
+  return (static_cast<uint64_t>(r.epoch_bits) << kDhEpochShift) |
+         (static_cast<uint64_t>(half_shape) << kHalfShapeShift) | (r.write != 0 ? kDhWriteBit : 0) | r.mask;
 }
 constexpr Record unpack_half(uint64_t half, StackId stack) {
   Record r;
-  r.epoch = Epoch::from_bits(half >> kDhEpochShift);
+  r.epoch_bits = half >> kDhEpochShift;
   r.stack = stack;
-  r.mask = static_cast<uint8_t>(half);
-  r.kind.write = (half & kDhWriteBit) != 0;
+  r.mask = half & 0xff;
+  r.write = (half & kDhWriteBit) != 0 ? 1 : 0;
   return r;
 }
 constexpr ShapeId shape_of(const DhCell& cell) {
@@ -51,43 +61,30 @@ constexpr ShapeId shape_of(const DhCell& cell) {
 
 struct SyncVar;
 
-// The long form of a cell. `owner` is the cell that points here, null while on the free list; whoever finds a
-// FatCell through a cell locks it and then looks whether the cell still points to it.
-//
-// `sequence` is odd while the records are being changed: whoever only wants to know whether an access is
-// covered reads them without the lock, and believes what it read if the sequence stood still. So data that
-// many threads read is not a queue.
-struct FatCell {
-  platform::Spinlock lock;
-  uint32_t sequence = 0;
-  uint16_t count = 0;
-  uint16_t capacity = 0;
-  DhCell* owner = nullptr;
-  Record* records = nullptr;
-  SyncVar* syncs = nullptr;
-  FatCell* next_free = nullptr;
-  Record few[3];  // where `records` stand as long as they fit
+// The long form of a cell: one cache line. `owner` is the cell that points here, null while on the free list;
+// whoever finds a FatCell through a cell locks it and then looks whether the cell still points to it. Whoever
+// only wants to know whether an access is covered, or whether there is anything to learn, looks without the
+// lock (VersionedLock).
+struct alignas(64) FatCell {
+  static constexpr unsigned kFew = 3;
 
+  VersionedLock lock;
+  uint16_t count;
+  uint16_t capacity;  // more than kFew: the records stand elsewhere
+  DhCell* owner;
+  SyncVar* syncs;
+  union {
+    Record few[kFew];
+    Record* many;
+    FatCell* next_free;
+  };
+
+  Record* records() { return capacity > kFew ? many : few; }
+  // Makes room for `size` records.
   void reserve(unsigned size);
   void release_records();
 };
-
-// REQUIRES: the FatCell is locked.
-class ChangingRecords {
- public:
-  // x86 keeps the order of stores, so that only the compiler needs to be told.
-  explicit ChangingRecords(FatCell* fat) : fat_(fat) {
-    step();
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-  }
-  ~ChangingRecords() { step(); }
-  ChangingRecords(const ChangingRecords&) = delete;
-  ChangingRecords& operator=(const ChangingRecords&) = delete;
-
- private:
-  void step() { __atomic_store_n(&fat_->sequence, fat_->sequence + 1, __ATOMIC_RELEASE); }
-  FatCell* fat_;
-};
+static_assert(sizeof(FatCell) == 64);
 
 constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & kDhFatBit) != 0; }
 inline FatCell* fat_of(const DhCell& cell) { return reinterpret_cast<FatCell*>(cell.half[1]); }

@@ -32,11 +32,12 @@ __attribute__((noinline, preserve_most)) void slow(uintptr_t address, size_t siz
 }
 
 template <bool kWrite>
-__attribute__((always_inline)) inline bool quickly(const void* address, uint32_t size, uintptr_t pc) {
+__attribute__((always_inline)) inline bool quickly(const void* address, uint32_t size, uintptr_t pc,
+                                                   uint64_t value) {
   Thread* const thread = current_thread;
   if (__builtin_expect(thread == nullptr || thread->inside != 0, 0)) return false;
   Inside const inside(thread);
-  if (!quick_access<kWrite>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) return false;
+  if (!quick_access<kWrite>(thread, reinterpret_cast<uintptr_t>(address), size, pc, value)) return false;
   ++thread->statistics.slow_accesses;
   return true;
 }
@@ -68,12 +69,12 @@ void __dh_module_init(uint32_t abi_version, const char* mode) {
 }
 
 void __dh_read_slow(const void* address, uint32_t size) {
-  if (nobody_to_race_with() || quickly<false>(address, size, DH_PC)) return;
+  if (nobody_to_race_with() || quickly<false>(address, size, DH_PC, 0)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC, 0, false);
 }
 
 void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
-  if (nobody_to_race_with() || quickly<true>(address, size, DH_PC)) return;
+  if (nobody_to_race_with() || quickly<true>(address, size, DH_PC, value)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, value, true);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/abi.h"
+#include "runtime/watch/access.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/thread.h"
@@ -153,11 +154,15 @@ __attribute__((always_inline)) inline bool next_cell(Thread* thread, const DhCel
 
 }  // namespace quick
 
+// An access to a granule whose cell has the long form. Races are told.
+__attribute__((preserve_most, noinline)) void quick_fat_access(Thread* thread, Chunk* chunk, DhCell* cell,
+                                                               const AccessRequest& request, StackId stack);
+
 // An access within one granule. False: nothing was done, go the long way.
 // REQUIRES: the thread is inside the runtime; the filter is `spans` and nothing is counted.
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_t address, uint32_t size,
-                                                        uintptr_t pc) {
+                                                        uintptr_t pc, uint64_t value) {
   if ((kWrite ? thread->ignore_writes : thread->ignore_reads) != 0) return false;
   uint64_t const floor = thread->hot->floor;
   if (floor == kNoFloor || (address & 7) + size > 8) return false;
@@ -165,8 +170,8 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   if (chunk == nullptr) return false;
   size_t const index = cell_index(address);
   DhCell* const cell = &chunk->cells[index];
-  DhCell const old = load_cell(cell);
-  if (is_fat(old)) return false;
+  // The hook has just read the line; it is about to be written, and another thread may have it as well.
+  __asm__ volatile("prefetchw %0" : : "m"(*cell));
 
   StackId const frames = quick::frames(thread);
   uint32_t const size_and_kind = size | (kWrite ? 16 : 0);
@@ -178,12 +183,21 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
     if (site == nullptr) return false;
   }
   uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
-  DhCell next;
-  if (!quick::next_cell<kWrite>(thread, old, floor | (kWrite ? kDhWriteBit : 0) | mask, *site, &next))
-    return false;
+  uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | mask;
   note_touched(chunk, index);
   thread->span.note_used();
-  return compare_and_swap_cell(cell, old, next);
+  for (int tries = 0; tries < 4; ++tries) {
+    DhCell const old = load_cell(cell);
+    if (is_fat(old)) {
+      AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
+      quick_fat_access(thread, chunk, cell, {address, size, type, pc, value, kWrite}, site->stack);
+      return true;
+    }
+    DhCell next;
+    if (!quick::next_cell<kWrite>(thread, old, now, *site, &next)) return false;
+    if (compare_and_swap_cell(cell, old, next)) return true;
+  }
+  return false;
 }
 
 }  // namespace deadheat::watch

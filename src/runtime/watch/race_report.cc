@@ -324,7 +324,7 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   size_t const number = find_pair({request.pc, request.type}, {older.pc, older.type}, &fresh);
   if (!fresh) return;
 
-  ThreadInfo* const other_info = thread_info_at(other.epoch);
+  ThreadInfo* const other_info = thread_info_at(other.epoch());
   write_modules();
   write_thread(other_info);
   write_thread(thread->info);
@@ -359,7 +359,7 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   append_frames(line, older.pc, older.frames);
   append_locks(line, older.locks);
   line.append("}]");
-  append_why(line, thread, older, other.epoch, other_info->id);
+  append_why(line, thread, older, other.epoch(), other_info->id);
   line.append("}\n");
   raw_write(line);
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/platform/memory.h"
 #include "runtime/platform/print.h"
+#include "runtime/platform/spinlock.h"
 #include "runtime/watch/sync.h"
 
 DhCell* __dh_shadow[1u << kDhDirectoryBits];
@@ -29,11 +30,12 @@ FatCell* take_fat() {
   return fat;
 }
 
+// REQUIRES: locked. It stays locked until it is on the list, so that nobody looks at the link.
 void give_back(FatCell* fat) {
-  fat->lock.unlock();
   platform::SpinGuard const guard(free_fats_lock);
   fat->next_free = free_fats;
   free_fats = fat;
+  fat->lock.unlock();
 }
 
 Chunk* make_chunk(uintptr_t index) {
@@ -51,7 +53,6 @@ Chunk* make_chunk(uintptr_t index) {
 }
 
 void release_fat(FatCell* fat) {
-  ChangingRecords const changing(fat);
   while (SyncVar* const sync = fat->syncs) {
     fat->syncs = sync->next;
     destroy_sync(sync);
@@ -111,25 +112,20 @@ void clear_pages(Chunk* chunk, size_t first, size_t last) {
 }  // namespace
 
 void FatCell::reserve(unsigned size) {
+  if (capacity == 0) capacity = kFew;
   if (size <= capacity) return;
-  constexpr unsigned kFew = sizeof few / sizeof few[0];
-  if (capacity == 0 && size <= kFew) {
-    records = few;
-    capacity = kFew;
-    return;
-  }
   unsigned grown = 8;
   while (grown < size) grown *= 2;
   auto* const moved = static_cast<Record*>(platform::allocate(grown * sizeof(Record)));
-  for (unsigned i = 0; i < count; ++i) moved[i] = records[i];
-  if (records != few) platform::release(records, capacity * sizeof(Record));
-  records = moved;
+  Record* const old = records();
+  for (unsigned i = 0; i < count; ++i) moved[i] = old[i];
+  if (capacity > kFew) platform::release(old, capacity * sizeof(Record));
+  many = moved;
   capacity = static_cast<uint16_t>(grown);
 }
 
 void FatCell::release_records() {
-  if (records != few) platform::release(records, capacity * sizeof(Record));
-  records = nullptr;
+  if (capacity > kFew) platform::release(many, capacity * sizeof(Record));
   capacity = 0;
   count = 0;
 }
@@ -140,25 +136,13 @@ void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin) {
   give_back(fat);
 }
 
-Chunk* chunk_for(uintptr_t address) {
-  if (Chunk* const chunk = existing_chunk(address)) return chunk;
+Chunk* make_chunk_for(uintptr_t address) {
   uintptr_t const index = address >> kDhChunkBits;
   if (index >= (uintptr_t{1} << kDhDirectoryBits)) return nullptr;
   return make_chunk(index);
 }
 
-FatCell* lock_existing_fat(DhCell* cell) {
-  for (;;) {
-    DhCell const seen = load_cell(cell);
-    if (!is_fat(seen)) return nullptr;
-    FatCell* const fat = fat_of(seen);
-    fat->lock.lock();
-    if (fat->owner == cell) return fat;
-    fat->lock.unlock();
-  }
-}
-
-FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
+FatCell* make_fat(Chunk* chunk, DhCell* cell) {
   for (;;) {
     if (FatCell* const fat = lock_existing_fat(cell)) return fat;
     DhCell const old = load_cell(cell);
@@ -167,8 +151,8 @@ FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
     fat->owner = cell;
     StackPair const stacks = shape_stacks(shape_of(old));
     fat->reserve(2);
-    if ((old.half[0] & 0xff) != 0) fat->records[fat->count++] = unpack_half(old.half[0], stacks.first);
-    if ((old.half[1] & 0xff) != 0) fat->records[fat->count++] = unpack_half(old.half[1], stacks.second);
+    if ((old.half[0] & 0xff) != 0) fat->few[fat->count++] = unpack_half(old.half[0], stacks.first);
+    if ((old.half[1] & 0xff) != 0) fat->few[fat->count++] = unpack_half(old.half[1], stacks.second);
     size_t const index = static_cast<size_t>(cell - chunk->cells);
     note_touched(chunk, index);
     __atomic_store_n(&chunk->may_be_fat[index / kPageCells], 1, __ATOMIC_RELAXED);

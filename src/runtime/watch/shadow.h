@@ -26,13 +26,17 @@ struct Chunk {
   uint8_t may_be_fat[kChunkPages];
 };
 
-// Null for addresses outside user space.
-Chunk* chunk_for(uintptr_t address);
-
 inline Chunk* existing_chunk(uintptr_t address) {
   uintptr_t const index = address >> kDhChunkBits;
   if (index >= (uintptr_t{1} << kDhDirectoryBits)) return nullptr;
   return reinterpret_cast<Chunk*>(__atomic_load_n(&__dh_shadow[index], __ATOMIC_ACQUIRE));
+}
+
+__attribute__((noinline, cold)) Chunk* make_chunk_for(uintptr_t address);
+// Null for addresses outside user space.
+inline Chunk* chunk_for(uintptr_t address) {
+  Chunk* const chunk = existing_chunk(address);
+  return __builtin_expect(chunk != nullptr, 1) ? chunk : make_chunk_for(address);
 }
 
 constexpr size_t cell_index(uintptr_t address) {
@@ -47,10 +51,23 @@ inline void note_touched(Chunk* chunk, size_t index) {
 // The memory is new: whatever was known of these bytes is forgotten.
 void clear_shadow(uintptr_t address, size_t size);
 
-// The cell's FatCell, made if need be; locked.
-FatCell* lock_fat(Chunk* chunk, DhCell* cell);
 // The cell's FatCell if it has one, locked; null otherwise.
-FatCell* lock_existing_fat(DhCell* cell);
+inline FatCell* lock_existing_fat(DhCell* cell) {
+  for (;;) {
+    DhCell const seen = load_cell(cell);
+    if (!is_fat(seen)) return nullptr;
+    FatCell* const fat = fat_of(seen);
+    fat->lock.lock();
+    if (__builtin_expect(fat->owner == cell, 1)) return fat;
+    fat->lock.unlock();
+  }
+}
+__attribute__((noinline)) FatCell* make_fat(Chunk* chunk, DhCell* cell);
+// The cell's FatCell, made if need be; locked.
+inline FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
+  FatCell* const fat = lock_existing_fat(cell);
+  return __builtin_expect(fat != nullptr, 1) ? fat : make_fat(chunk, cell);
+}
 
 // The cell has a short form again, `thin`. REQUIRES: `fat` is the cell's, locked; it is unlocked.
 void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin);

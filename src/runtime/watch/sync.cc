@@ -13,7 +13,7 @@ void destroy_sync(SyncVar* sync) {
 
 SyncVar* find_sync(FatCell* fat, uintptr_t address) {
   for (SyncVar* s = fat->syncs; s != nullptr; s = s->next) {
-    if (s->address == address) return s;
+    if (s->offset == (address & 7)) return s;
   }
   return nullptr;
 }
@@ -21,7 +21,7 @@ SyncVar* find_sync(FatCell* fat, uintptr_t address) {
 SyncVar* find_or_make_sync(FatCell* fat, uintptr_t address) {
   if (SyncVar* const found = find_sync(fat, address)) return found;
   auto* const sync = platform::make<SyncVar>();
-  sync->address = address;
+  sync->offset = address & 7;
   sync->next = fat->syncs;
   fat->syncs = sync;
   return sync;
@@ -43,7 +43,7 @@ void sync_acquire(Thread* thread, const volatile void* object) {
   if (tree_filter()) tree_message(thread);
   LockedSync const sync(object);
   if (!sync) return;
-  if (thread->clock.join(sync->clock)) thread->learnt();
+  if (thread->clock.join(sync->clock.view())) thread->learnt();
   sync->observed = true;
 }
 
@@ -65,7 +65,7 @@ void sync_forget(const volatile void* object) {
   FatCell* const fat = lock_existing_fat(&chunk->cells[cell_index(address)]);
   if (fat == nullptr) return;
   for (SyncVar** link = &fat->syncs; *link != nullptr; link = &(*link)->next) {
-    if ((*link)->address != address) continue;
+    if ((*link)->offset != (address & 7)) continue;
     SyncVar* const gone = *link;
     *link = gone->next;
     destroy_sync(gone);
@@ -123,7 +123,7 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintp
   // is among them, no writer has been there since.
   bool const unobserved = shared ? sync->is_reader(thread->slot) : own && !sync->observed;
   if (shared || !unobserved) {
-    bool learnt = thread->clock.join(sync->clock);
+    bool learnt = thread->clock.join(sync->clock.view());
     if (!shared) learnt |= thread->clock.join(sync->readers);
     if (learnt) thread->learnt();
   }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "runtime/watch/shadow.h"
+#include "runtime/watch/sync_clock.h"
 #include "runtime/watch/thread.h"
 #include "runtime/watch/vector_clock.h"
 
@@ -20,15 +21,24 @@ struct BarrierGeneration {
   uint32_t to_leave;
 };
 
-struct SyncVar {
-  uintptr_t address;
+// The first cache line is all that atomics and uncontended locks look at.
+struct alignas(64) SyncVar {
   SyncVar* next;
-  VectorClock clock;    // what an acquirer learns
-  VectorClock readers;  // released by shared holders: learnt by the next exclusive one only
+  // The last exclusive holder that released, and what it knew then: if it still knows just that, nothing
+  // needs copying.
+  uint64_t releaser_version;
+  uint32_t releaser_slot;
+  uint8_t offset;  // of the object within its granule
+  bool observed;   // somebody else has acquired since
+  uint8_t reader_count;
+  uint8_t reserved;
+  SyncClock clock;  // what an acquirer learns
+
+  // Shared locks.
+  alignas(64) VectorClock readers;  // released by shared holders: learnt by the next exclusive one only
   // Some of the threads whose shared releases no writer has taken up yet, by slot.
   static constexpr unsigned kReaders = 6;
-  uint32_t reader[kReaders] = {};
-  unsigned reader_count = 0;
+  uint32_t reader[kReaders];
   bool is_reader(uint32_t slot) const {
     for (unsigned i = 0; i < reader_count; ++i) {
       if (reader[i] == slot) return true;
@@ -38,15 +48,11 @@ struct SyncVar {
   void add_reader(uint32_t slot) {
     if (reader_count < kReaders && !is_reader(slot)) reader[reader_count++] = slot;
   }
-  // The last exclusive holder that released, and what it knew then: if it still knows just that, nothing
-  // needs copying.
-  uint32_t releaser_slot;
-  bool observed;  // somebody else has acquired since
-  uint64_t releaser_version;
   // Barriers.
   uint32_t participants;
   BarrierGeneration* generation;  // the one threads are arriving at; null before the first of them
 };
+static_assert(sizeof(SyncVar) == 128);
 
 void destroy_sync(SyncVar* sync);
 

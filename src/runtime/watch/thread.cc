@@ -458,11 +458,11 @@ void for_each_live(void (*visit)(Thread*, void*), void* argument) {
   for (Thread* t = live_threads; t != nullptr; t = t->next_live) visit(t, argument);
 }
 
-void Inside::wait_at_gate() {
+void Inside::wait_at_gate(Thread* thread) {
   while (__atomic_load_n(&gate_closed, __ATOMIC_SEQ_CST)) {
-    __atomic_store_n(&thread_->inside, 0u, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&thread->inside, 0u, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&gate_closed, __ATOMIC_RELAXED)) platform::sys_yield();
-    __atomic_store_n(&thread_->inside, 1u, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&thread->inside, 1u, __ATOMIC_SEQ_CST);
   }
 }
 

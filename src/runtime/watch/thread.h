@@ -114,19 +114,23 @@ extern bool gate_closed;
 // Marks the thread as inside the runtime; delivers signals that came meanwhile on the way out.
 class Inside {
  public:
-  explicit Inside(Thread* thread) : thread_(thread) {
-    if (++thread_->inside == 1 && __builtin_expect(__atomic_load_n(&gate_closed, __ATOMIC_RELAXED), 0))
-      wait_at_gate();
-  }
-  ~Inside() {
-    if (--thread_->inside == 0 && __builtin_expect(lane::signals_pending != 0, 0)) deliver();
-  }
+  explicit Inside(Thread* thread) : thread_(thread) { enter(thread); }
+  ~Inside() { leave(thread_); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 
+  // The two halves, for what does not nest with scopes.
+  static void enter(Thread* thread) {
+    if (++thread->inside == 1 && __builtin_expect(__atomic_load_n(&gate_closed, __ATOMIC_RELAXED), 0))
+      wait_at_gate(thread);
+  }
+  static void leave(Thread* thread) {
+    if (--thread->inside == 0 && __builtin_expect(lane::signals_pending != 0, 0)) deliver();
+  }
+
  private:
   static void deliver();
-  void wait_at_gate();
+  static void wait_at_gate(Thread* thread);
   Thread* thread_;
 };
 

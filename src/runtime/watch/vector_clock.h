@@ -12,8 +12,16 @@
 
 namespace deadheat::watch {
 
+// Some entries, wherever they stand.
+struct ClockView {
+  const uint32_t* clock;
+  uint32_t size;
+};
+
 class VectorClock {
  public:
+  ClockView view() const { return {array_ != nullptr ? array_->clock : nullptr, size_}; }
+
   uint32_t get(uint32_t slot) const {
     const Array* const a = __atomic_load_n(&array_, __ATOMIC_ACQUIRE);
     return a != nullptr && slot < a->capacity ? __atomic_load_n(&a->clock[slot], __ATOMIC_RELAXED) : 0;
@@ -26,27 +34,28 @@ class VectorClock {
   }
 
   // Returns whether anything was learnt.
-  bool join(const VectorClock& other) {
-    if (other.size_ == 0) return false;
-    reserve(other.size_);
-    if (other.size_ > size_) size_ = other.size_;
+  bool join(const VectorClock& other) { return join(other.view()); }
+  bool join(ClockView other) {
+    if (other.size == 0) return false;
+    reserve(other.size);
+    if (other.size > size_) size_ = other.size;
     uint32_t* const mine = array_->clock;
-    const uint32_t* const theirs = other.array_->clock;
     uint32_t learnt = 0;
-    for (uint32_t i = 0; i < other.size_; ++i) {
+    for (uint32_t i = 0; i < other.size; ++i) {
       uint32_t const m = mine[i];
-      uint32_t const t = theirs[i];
+      uint32_t const t = other.clock[i];
       learnt |= static_cast<uint32_t>(t > m);
       mine[i] = t > m ? t : m;
     }
     return learnt != 0;
   }
 
-  void assign(const VectorClock& other) {
-    reserve(other.size_);
-    for (uint32_t i = 0; i < other.size_; ++i) array_->clock[i] = other.array_->clock[i];
-    for (uint32_t i = other.size_; i < size_; ++i) array_->clock[i] = 0;
-    size_ = other.size_;
+  void assign(const VectorClock& other) { assign(other.view()); }
+  void assign(ClockView other) {
+    reserve(other.size);
+    for (uint32_t i = 0; i < other.size; ++i) array_->clock[i] = other.clock[i];
+    for (uint32_t i = other.size; i < size_; ++i) array_->clock[i] = 0;
+    size_ = other.size;
   }
 
   void clear() {

@@ -109,7 +109,8 @@ class Player {
         }
       }
       uintptr_t const pc = kPcBase + index;
-      if (write ? quick_access<true>(t, address, b.size, pc) : quick_access<false>(t, address, b.size, pc))
+      if (write ? quick_access<true>(t, address, b.size, pc, 0)
+                : quick_access<false>(t, address, b.size, pc, 0))
         return;
     }
     check_access(

@@ -1,0 +1,96 @@
+// What a synchronisation object carries: a vector clock that stands in the object itself while few threads
+// are involved, because objects are many and hot.
+//
+// Guarded by the lock of the granule. `all_known_to` may also be asked without it, between two looks at the
+// lock's version: it follows no pointer.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/platform/memory.h"
+#include "runtime/watch/vector_clock.h"
+
+namespace deadheat::watch {
+
+class SyncClock {
+ public:
+  ClockView view() const { return {capacity_ > kFew ? many_ : few_, size_}; }
+  bool empty() const { return size_ == 0; }
+
+  void set(uint32_t slot, uint32_t clock) {
+    reserve(slot + 1);
+    entries()[slot] = clock;
+    if (slot >= size_) size_ = slot + 1;
+  }
+
+  void join(const VectorClock& clock) {
+    ClockView const other = clock.view();
+    reserve(other.size);
+    uint32_t* const mine = entries();
+    for (uint32_t i = 0; i < other.size; ++i) {
+      if (other.clock[i] > mine[i]) mine[i] = other.clock[i];
+    }
+    if (other.size > size_) size_ = other.size;
+  }
+
+  void assign(const VectorClock& clock) {
+    ClockView const other = clock.view();
+    reserve(other.size);
+    uint32_t* const mine = entries();
+    for (uint32_t i = 0; i < other.size; ++i) mine[i] = other.clock[i];
+    for (uint32_t i = other.size; i < size_; ++i) mine[i] = 0;
+    size_ = other.size;
+  }
+
+  void clear() {
+    uint32_t* const mine = entries();
+    for (uint32_t i = 0; i < size_; ++i) mine[i] = 0;
+    size_ = 0;
+  }
+
+  // Would `clock` learn nothing from this? May say no where that is not known at a glance.
+  bool all_known_to(const VectorClock& clock) const {
+    uint32_t const size = __atomic_load_n(&size_, __ATOMIC_RELAXED);
+    if (size == 0) return true;
+    if (size > kFew || __atomic_load_n(&capacity_, __ATOMIC_RELAXED) > kFew) return false;
+    ClockView const known = clock.view();
+    for (uint32_t i = 0; i < size; ++i) {
+      uint32_t const mine = __atomic_load_n(&few_[i], __ATOMIC_RELAXED);
+      if (mine != 0 && (i >= known.size || known.clock[i] < mine)) return false;
+    }
+    return true;
+  }
+
+  void destroy() {
+    if (capacity_ > kFew) platform::release(many_, capacity_ * sizeof(uint32_t));
+    capacity_ = 0;
+    size_ = 0;
+  }
+
+ private:
+  static constexpr uint32_t kFew = 8;
+
+  uint32_t* entries() { return capacity_ > kFew ? many_ : few_; }
+
+  // Entries beyond `size_` are 0.
+  void reserve(uint32_t size) {
+    if (size <= kFew || size <= capacity_) return;
+    uint32_t capacity = capacity_ < 16 ? 16 : capacity_ * 2;
+    while (capacity < size) capacity *= 2;
+    auto* const grown = static_cast<uint32_t*>(platform::allocate(capacity * sizeof(uint32_t)));
+    uint32_t* const old = entries();
+    for (uint32_t i = 0; i < size_; ++i) grown[i] = old[i];
+    if (capacity_ > kFew) platform::release(old, capacity_ * sizeof(uint32_t));
+    many_ = grown;
+    capacity_ = capacity;
+  }
+
+  uint32_t size_;  // entries from here on are 0
+  uint32_t capacity_;
+  union {
+    uint32_t few_[kFew];
+    uint32_t* many_;
+  };
+};
+
+}  // namespace deadheat::watch
