@@ -1,8 +1,9 @@
-# The names that object files export, in one of three forms:
+# The names that object files export, in one of four forms:
 #
 #   KIND=dynlist  { name; ... };   for -Wl,--dynamic-list
 #   KIND=wrap     --wrap=name      for every __wrap_name, as a response file
 #   KIND=list     name
+#   KIND=foreign  assembler text that defines every hook (__dh_...) weakly
 #
 # The objects stand after `--` on the command line.
 set(OBJECTS)
@@ -20,6 +21,31 @@ if(failed)
 endif()
 #    Num:    Value          Size Type    Bind   Vis       Ndx Name
 string(REGEX MATCHALL "(FUNC|OBJECT|TLS|NOTYPE) +(GLOBAL|WEAK) +DEFAULT +[0-9]+ [^ \n]+" lines "${symbols}")
+if(KIND STREQUAL "foreign")
+  # A module of another lane must link and load, so that the runtime can say what is wrong with it: it never gets
+  # beyond __dh_module_init. A lane's own definitions are not weak, and win.
+  set(text "        .section .note.GNU-stack, \"\", @progbits\n")
+  list(SORT lines)
+  list(REMOVE_DUPLICATES lines)
+  set(seen_names)
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE ".* " "" name "${line}")
+    if(NOT name MATCHES "^__dh_" OR ";${seen_names};" MATCHES ";${name};")
+      continue()
+    endif()
+    list(APPEND seen_names ${name})
+    string(APPEND text "        .weak   ${name}\n")
+    if(line MATCHES "^TLS")
+      string(APPEND text "        .section .tbss, \"awT\", @nobits\n        .type   ${name}, @object\n${name}: .zero 16\n")
+    elseif(line MATCHES "^OBJECT")
+      string(APPEND text "        .bss\n        .type   ${name}, @object\n${name}: .zero 16\n")
+    else()
+      string(APPEND text "        .text\n        .type   ${name}, @function\n${name}: ud2\n")
+    endif()
+  endforeach()
+  file(WRITE ${OUTPUT} "${text}")
+  return()
+endif()
 set(names)
 foreach(line IN LISTS lines)
   string(REGEX REPLACE ".* " "" name "${line}")

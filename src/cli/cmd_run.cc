@@ -40,7 +40,13 @@ class RunCommand : public Command {
       complain(fmt::format("{}: not found in PATH", rest[0]));
       return kExitUsage;
     }
-    if (!lane_.prepare() || !reporting_.prepare()) return kExitUsage;
+    if (!lane_.prepare()) return kExitUsage;
+    // Before anything runs, if the file itself says so; what it starts is looked at afterwards.
+    if (std::string built = mode_of(file); !lane_.mode().empty() && !built.empty() && built != lane_.mode()) {
+      complain(wrong_lane(rest[0], built));
+      return kExitUsage;
+    }
+    if (!reporting_.prepare()) return kExitUsage;
     TemporaryFolder folder;
     if (folder.path().empty()) {
       complain(folder.error());
@@ -60,9 +66,7 @@ class RunCommand : public Command {
       return kExitUsage;
     }
     if (!lane_.mode().empty() && lane_.mode() != watched->report.mode) {
-      complain(fmt::format(
-          "{}: built for --deadheat-mode={}, and --mode {} was asked for: build it again for that lane",
-          rest[0], watched->report.mode, lane_.mode()));
+      complain(wrong_lane(rest[0], watched->report.mode));
       return kExitUsage;
     }
     report::Report& report = watched->report;
@@ -73,6 +77,12 @@ class RunCommand : public Command {
   }
 
  private:
+  std::string wrong_lane(const std::string& program, const std::string& built) const {
+    return fmt::format(
+        "{}: built for --deadheat-mode={}, and --mode {} was asked for: build it again for that lane",
+        program, built, lane_.mode());
+  }
+
   // Why there is nothing to report, in one line. It must never look like "no races".
   static std::string unwatched(const std::string& file, const Watched& watched) {
     std::string how = watched.end.signal != 0 ? fmt::format("ended by signal {}", watched.end.signal)

@@ -112,26 +112,52 @@ std::string find_in_path(const std::string& file) {
   }
 }
 
-bool is_instrumented(const std::string& path) {
+namespace {
+
+// Calls `look` with the bytes of an ELF file.
+template <class Look>
+auto with_elf_bytes(const std::string& path, Look look) -> decltype(look(std::string_view())) {
+  decltype(look(std::string_view())) result{};
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return result;
   struct stat status{};
-  bool found = false;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
       status.st_size > static_cast<off_t>(sizeof(Elf64_Ehdr))) {
     auto size = static_cast<std::size_t>(status.st_size);
     void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (memory != MAP_FAILED) {
       std::string_view bytes(static_cast<const char*>(memory), size);
-      // Names of sections and symbols are plain text in the file; looking for the text needs no table to be
-      // intact.
-      found = bytes.starts_with(ELFMAG) && (bytes.find(".note.deadheat") != std::string_view::npos ||
-                                            bytes.find("__dh_") != std::string_view::npos);
+      if (bytes.starts_with(ELFMAG)) result = look(bytes);
       munmap(memory, size);
     }
   }
   close(fd);
-  return found;
+  return result;
+}
+
+}  // namespace
+
+// In both, names of sections and symbols are plain text in the file; looking for the text needs no table to
+// be intact.
+
+bool is_instrumented(const std::string& path) {
+  return with_elf_bytes(path, [](std::string_view bytes) {
+    return bytes.find(".note.deadheat") != std::string_view::npos ||
+           bytes.find("__dh_") != std::string_view::npos;
+  });
+}
+
+std::string mode_of(const std::string& path) {
+  // Sizes of name and description, the type, the name; then the version and the mode (docs/hooks.md).
+  using namespace std::string_view_literals;
+  constexpr std::string_view kHead = "\x09\0\0\0\x10\0\0\0\x01\0\0\0Deadheat\0\0\0\0"sv;
+  constexpr std::size_t kMode = 12;
+  return with_elf_bytes(path, [&](std::string_view bytes) {
+    std::size_t at = bytes.find(kHead);
+    if (at == std::string_view::npos || bytes.size() - at < kHead.size() + 4 + kMode) return std::string();
+    std::string_view mode = bytes.substr(at + kHead.size() + 4, kMode);
+    return std::string(mode.substr(0, mode.find('\0')));
+  });
 }
 
 }  // namespace deadheat::cli

@@ -35,4 +35,7 @@ std::string find_in_path(const std::string& file);
 // symbol that starts with `__dh_`.
 bool is_instrumented(const std::string& path);
 
+// The lane an instrumented file was built for, by its note; empty if it has none.
+std::string mode_of(const std::string& path);
+
 }  // namespace deadheat::cli

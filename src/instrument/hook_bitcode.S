@@ -1,11 +1,15 @@
-# The hooks' bitcode, carried inside the plugin (see inline_hooks.h).
+# The lanes' inlined hooks as bitcode, carried inside the plugin (see inline_hooks.h).
         .section .rodata
-        .globl  deadheat_hook_bitcode
-        .globl  deadheat_hook_bitcode_end
-        .hidden deadheat_hook_bitcode
-        .hidden deadheat_hook_bitcode_end
+.macro carry lane, file
+        .globl  deadheat_\lane\()_bitcode
+        .globl  deadheat_\lane\()_bitcode_end
+        .hidden deadheat_\lane\()_bitcode
+        .hidden deadheat_\lane\()_bitcode_end
         .balign 16
-deadheat_hook_bitcode:
-        .incbin DEADHEAT_HOOK_BITCODE
-deadheat_hook_bitcode_end:
+deadheat_\lane\()_bitcode:
+        .incbin "\file"
+deadheat_\lane\()_bitcode_end:
+.endm
+        carry   watch, DEADHEAT_WATCH_BITCODE
+        carry   monitor, DEADHEAT_MONITOR_BITCODE
         .section .note.GNU-stack, "", @progbits

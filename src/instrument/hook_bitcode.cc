@@ -1,12 +1,23 @@
 #include "instrument/inline_hooks.h"
 
-extern "C" const char deadheat_hook_bitcode[];
-extern "C" const char deadheat_hook_bitcode_end[];
+#define CARRIED(lane)                                \
+  extern "C" const char deadheat_##lane##_bitcode[]; \
+  extern "C" const char deadheat_##lane##_bitcode_end[]
+CARRIED(watch);
+CARRIED(monitor);
 
 namespace deadheat::instrument {
+namespace {
 
-llvm::StringRef hook_bitcode() {
-  return {deadheat_hook_bitcode, static_cast<size_t>(deadheat_hook_bitcode_end - deadheat_hook_bitcode)};
+llvm::StringRef between(const char* begin, const char* end) {
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+}  // namespace
+
+llvm::StringRef hook_bitcode(llvm::StringRef mode) {
+  if (mode == "monitor") return between(deadheat_monitor_bitcode, deadheat_monitor_bitcode_end);
+  return between(deadheat_watch_bitcode, deadheat_watch_bitcode_end);
 }
 
 }  // namespace deadheat::instrument

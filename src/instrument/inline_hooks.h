@@ -1,11 +1,11 @@
 // Inlining the hot hooks.
 //
-// The bodies of the hot hooks (runtime/inline_hooks.cc) are compiled once to bitcode and carried inside the
-// plugin. They are linked into the module as definitions that are never emitted (available_externally),
-// inlined at every call, and dropped again. Their debug information is stripped first: LLVM then gives every
-// inlined instruction the line of the call, so that the return address of a slow path symbolises to the
-// access's own line and to nothing else. Attributes that name a processor are stripped as well, so that a
-// module compiled for another one can inline them.
+// The bodies of a lane's hot hooks (runtime/inline_hooks.cc for the watch lane) are compiled once to bitcode
+// and carried inside the plugin. They are linked into the module as definitions that are never emitted
+// (available_externally), inlined at every call, and dropped again. Their debug information is stripped
+// first: LLVM then gives every inlined instruction the line of the call, so that the return address of a slow
+// path symbolises to the access's own line and to nothing else. Attributes that name a processor are stripped
+// as well, so that a module compiled for another one can inline them.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>
@@ -16,8 +16,8 @@
 
 namespace deadheat::instrument {
 
-// The bitcode carried by the plugin.
-llvm::StringRef hook_bitcode();
+// The bitcode carried by the plugin for one lane.
+llvm::StringRef hook_bitcode(llvm::StringRef mode);
 
 Status inline_hooks(llvm::Module& module, llvm::StringRef bitcode, Statistics& statistics);
 

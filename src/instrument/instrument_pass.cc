@@ -123,7 +123,7 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
     add_constructor(module, instrumenter.hooks(), options_.mode);
     add_note(module, options_.mode);
     if (inline_hooks_ && options_.is_on(Optimisation::kInline))
-      if (Status status = inline_hooks(module, hook_bitcode(), statistics); !status.ok())
+      if (Status status = inline_hooks(module, hook_bitcode(options_.mode), statistics); !status.ok())
         report_fatal_error(Twine("deadheat: ") + status.error().message, /*gen_crash_diag=*/false);
   }
   seal(module);

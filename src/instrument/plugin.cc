@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "instrument/instrument_pass.h"
+#include "instrument/lanes.h"
 #include "instrument/sanitizer_marks.h"
 
 namespace {
@@ -20,6 +20,12 @@ Options options_from_environment() {
     report_fatal_error(Twine("deadheat: DEADHEAT_PLUGIN_OPTIONS: ") + options.error().message,
                        /*gen_crash_diag=*/false);
   return *options;
+}
+
+void add_pass(ModulePassManager& manager) {
+  if (deadheat::Status status = add_lane_pass(manager, options_from_environment()); !status.ok())
+    report_fatal_error(Twine("deadheat: DEADHEAT_PLUGIN_OPTIONS: ") + status.error().message,
+                       /*gen_crash_diag=*/false);
 }
 
 // Of every second element, the vectoriser likes to read all and keep half: accesses the program does not
@@ -40,13 +46,13 @@ void register_passes(PassBuilder& builder) {
   });
   builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel) {
     // At -O0 too: a hook that stayed a call would be the return address of its own slow path.
-    manager.addPass(InstrumentPass(options_from_environment()));
+    add_pass(manager);
   });
   // For opt(1): -passes=deadheat.
   builder.registerPipelineParsingCallback(
       [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
         if (name != "deadheat") return false;
-        manager.addPass(InstrumentPass(options_from_environment()));
+        add_pass(manager);
         return true;
       });
 }

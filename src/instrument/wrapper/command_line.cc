@@ -323,13 +323,17 @@ void append_linker(std::vector<std::string>& arguments, std::initializer_list<st
   }
 }
 
+std::string archive_of(const Environment& environment, const Request& request) {
+  return environment.library_folder + "/libdeadheat_" + request.mode +
+         (request.is_static ? "_static.a" : ".a");
+}
+
 // The runtime, whole, after everything of the user's: -Xlinker keeps the place and no -x before it can
 // mistake the archive for a source file.
 Status append_runtime(const Environment& environment, const Request& request,
                       std::vector<std::string>& arguments) {
   const std::string& folder = environment.library_folder;
-  const std::string archive =
-      folder + "/libdeadheat_" + request.mode + (request.is_static ? "_static.a" : ".a");
+  const std::string archive = archive_of(environment, request);
   if (!environment.file_exists(archive))
     return Error{"mode '" + request.mode + "' cannot be linked: expected the runtime " + archive +
                  ", found no such file"};
@@ -387,6 +391,10 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
     const std::string plugin = environment.library_folder + "/deadheat_plugin.so";
     if (!environment.file_exists(plugin))
       return Error{"expected the plugin " + plugin + ", found no such file"};
+    // A lane that cannot be linked is not compiled for either.
+    if (const std::string archive = archive_of(environment, request); !environment.file_exists(archive))
+      return Error{"mode '" + request.mode + "' is not part of this installation: expected the runtime " +
+                   archive + ", found no such file"};
     // Before the user's flags, which win: lines are what a report shows, and -g0 still turns them off.
     out.insert(out.end(), {"--start-no-unused-arguments", "-gline-tables-only", "-fno-discard-value-names",
                            "-D__DEADHEAT__=1", "-fpass-plugin=" + plugin});

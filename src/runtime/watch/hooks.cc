@@ -2,6 +2,7 @@
 #include "runtime/abi.h"
 #include "runtime/lane.h"
 #include "runtime/platform/memory.h"
+#include "runtime/platform/module_check.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/watch/access.h"
@@ -58,13 +59,7 @@ bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
 }  // namespace
 
 void __dh_module_init(uint32_t abi_version, const char* mode) {
-  if (abi_version != DEADHEAT_ABI_VERSION) {
-    platform::die(
-        70,
-        "this program was instrumented for hook interface %u (%s mode), the runtime linked with it has %u; "
-        "rebuild it with one version of Deadheat",
-        abi_version, mode, DEADHEAT_ABI_VERSION);
-  }
+  platform::check_module(abi_version, DEADHEAT_ABI_VERSION, mode, "watch");
   lane::initialise();
 }
 

@@ -5,10 +5,10 @@
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
+#include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/heap.h"
 #include "runtime/watch/race_report.h"
-#include "runtime/watch/raw_log.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
 #include "runtime/watch/thread.h"
@@ -81,11 +81,12 @@ void initialise() {
   KeepErrno const keep;
   platform::remember_standard_error();
   platform::options();
+  platform::raw_log_is_of("watch");
   threads_initialise();
   if (platform::options().log != nullptr) {
     // At once, so that whoever asked for the log knows that this program is watched.
     platform::Text nothing;
-    raw_write(nothing);
+    platform::raw_write(nothing);
   }
 }
 
@@ -93,7 +94,7 @@ int finish(int status) {
   if (__atomic_exchange_n(&finished, true, __ATOMIC_ACQ_REL)) return status;
   KeepErrno const keep;
   write_end(status);
-  raw_log_finish();
+  platform::raw_log_finish();
   bool const simply_run = platform::options().log == nullptr;
   uint32_t const code = platform::options().exitcode;
   return simply_run && code != 0 && races_reported() != 0 ? static_cast<int>(code) : status;
@@ -372,7 +373,7 @@ void fork_child() {
   report_fork_child();
   if (platform::options().log != nullptr) {
     platform::Text nothing;
-    raw_write(nothing);
+    platform::raw_write(nothing);
   }
 }
 

@@ -6,15 +6,16 @@
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
+#include "runtime/platform/raw_log.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 #include "runtime/watch/heap.h"
-#include "runtime/watch/raw_log.h"
 #include "runtime/watch/shadow.h"
 
 namespace deadheat::watch {
 namespace {
 
+using platform::raw_write;
 using platform::SpinGuard;
 using platform::Text;
 
@@ -411,7 +412,7 @@ void expect_benign(uintptr_t address, size_t size) {
 void report_fork_preparing() { report_lock.lock(); }
 void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
-  raw_log_fork_child();
+  platform::raw_log_fork_child();
   modules_written = 0;
   known_count = 0;
   for (uint32_t id = 0; id < threads_created(); ++id) thread_info(id)->reported = false;

@@ -4,14 +4,16 @@
 
 #include "runtime/platform/print.h"
 
-namespace deadheat::watch {
+namespace deadheat::platform {
 
+// The lane, as the log's first line names it. Said before anything is written.
+void raw_log_is_of(const char* lane);
 // Opens the log (a file, or a reporter beside the program) on the first call. All calls are made under one
 // lock.
-void raw_write(platform::Text& line);
+void raw_write(Text& line);
 bool raw_log_open();
 // Ends it: waits for the reporter, if there is one.
 void raw_log_finish();
 void raw_log_fork_child();
 
-}  // namespace deadheat::watch
+}  // namespace deadheat::platform

@@ -1,0 +1,209 @@
+// The monitor lane's side of lane.h: every release stops monitors; accesses made by library calls start some.
+#include "runtime/lane.h"
+
+#include "runtime/monitor/report.h"
+#include "runtime/monitor/table.h"
+#include "runtime/monitor/thread.h"
+#include "runtime/platform/memory.h"
+#include "runtime/platform/options.h"
+#include "runtime/platform/print.h"
+#include "runtime/platform/raw_log.h"
+
+namespace deadheat::lane {
+
+void (*deliver_pending_signals)() = nullptr;
+__thread uint32_t signals_pending __attribute__((tls_model("initial-exec"))) = 0;
+
+using namespace deadheat::monitor;
+
+// --- Start and end
+// ------------------------------------------------------------------------------------------------------
+
+namespace {
+bool initialising;
+bool finished;
+}  // namespace
+
+void initialise() {
+  if (__atomic_exchange_n(&initialising, true, __ATOMIC_ACQ_REL)) return;
+  KeepErrno const keep;
+  platform::remember_standard_error();
+  platform::options();
+  platform::raw_log_is_of("monitor");
+  threads_initialise();
+  if (platform::options().log != nullptr) {
+    // At once, so that whoever asked for the log knows that this program is monitored.
+    platform::Text nothing;
+    platform::raw_write(nothing);
+  }
+}
+
+int finish(int status) {
+  if (__atomic_exchange_n(&finished, true, __ATOMIC_ACQ_REL)) return status;
+  KeepErrno const keep;
+  write_end(status);
+  platform::raw_log_finish();
+  bool const simply_run = platform::options().log == nullptr;
+  uint32_t const code = platform::options().exitcode;
+  return simply_run && code != 0 && races_reported() != 0 ? static_cast<int>(code) : status;
+}
+
+namespace {
+// Before any constructor, those of shared libraries included; glibc hands these functions main's arguments.
+void before_everything(int, char**, char** environment) {
+  platform::set_environment(environment);
+  initialise();
+}
+__attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char**,
+                                                                       char**) = before_everything;
+
+// Before anything that another thread may be ordered after.
+void releasing() {
+  if (__builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  stop_all(thread);
+}
+
+}  // namespace
+
+// --- Accesses and memory
+// ----------------------------------------------------------------------------------------------------
+
+void read(const void*, size_t, Pc) {}
+void write(void*, size_t, Pc) {}
+void allocated(void*, size_t, Pc) {}
+void freeing(void* address, Pc) {
+  if (address != nullptr) releasing();
+}
+void mapped(void*, size_t, Pc) {}
+void unmapping(void*, size_t, Pc) { releasing(); }
+
+// --- Order
+// ------------------------------------------------------------------------------------------------------------------
+
+void acquire(const volatile void*) { releasing(); }
+void release(const volatile void*) { releasing(); }
+void release_store(const volatile void*) { releasing(); }
+void forget(const volatile void*) {}
+
+void lock_acquired(const volatile void*, LockMode, Pc) {}
+void lock_releasing(const volatile void*, Pc) { releasing(); }
+void lock_destroyed(const volatile void*) {}
+
+void barrier_initialised(const volatile void*, uint32_t) {}
+BarrierTicket barrier_arrive(const volatile void*) {
+  releasing();
+  return {0};
+}
+void barrier_leave(const volatile void*, BarrierTicket) {}
+void barrier_destroyed(const volatile void*) {}
+
+// --- Threads
+// -----------------------------------------------------------------------------------------------------------------
+
+struct ThreadStart : Thread {};
+struct ThreadRef : Thread {};
+
+ThreadStart* thread_creating(Pc pc) {
+  initialise();
+  Thread* const parent = current_thread;
+  if (parent == nullptr) return nullptr;
+  Inside const inside(parent);
+  stop_all(parent);
+  return static_cast<ThreadStart*>(thread_create(parent, pc.value));
+}
+
+void thread_create_failed(ThreadStart* start) {
+  if (start == nullptr) return;
+  Inside const inside(current_thread);
+  thread_abandon(start);
+}
+
+void thread_started(ThreadStart* start) {
+  if (start == nullptr) return;
+  KeepErrno const keep;
+  ++start->inside;
+  thread_start(start);
+  --start->inside;
+}
+
+void thread_finishing() {
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  ++thread->inside;
+  thread_finish(thread);
+}
+
+ThreadRef* thread_find(pthread_t handle) { return static_cast<ThreadRef*>(thread_by_handle(handle)); }
+
+void thread_joined(ThreadRef* thread) {
+  if (thread != nullptr) thread_join(thread);
+}
+
+void thread_detached(ThreadRef* thread) {
+  if (thread != nullptr) thread_detach(thread);
+}
+
+void thread_named(pthread_t handle, const char* name) {
+  Thread* const thread = thread_by_handle(handle);
+  if (thread == nullptr || name == nullptr) return;
+  unsigned i = 0;
+  for (; i + 1 < sizeof thread->info.name && name[i] != '\0'; ++i) thread->info.name[i] = name[i];
+  thread->info.name[i] = '\0';
+}
+
+// --- Processes
+// ---------------------------------------------------------------------------------------------------------------
+
+void fork_preparing() {
+  report_fork_preparing();
+  threads_fork_preparing();
+  platform::memory_fork_preparing();
+}
+
+void before_exec() { write_end(0); }
+
+void fork_parent() {
+  platform::memory_fork_done();
+  threads_fork_parent();
+  report_fork_parent();
+}
+
+void fork_child() {
+  platform::memory_fork_done();
+  threads_fork_child(current_thread);
+  report_fork_child();
+  if (platform::options().log != nullptr) {
+    platform::Text nothing;
+    platform::raw_write(nothing);
+  }
+}
+
+// --- Signals and annotations
+// --------------------------------------------------------------------------------------------------
+
+bool inside_runtime() { return current_thread != nullptr && current_thread->inside != 0; }
+
+void ignore_begin(bool reads, bool writes) {
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  thread->ignore_reads += reads ? 1 : 0;
+  thread->ignore_writes += writes ? 1 : 0;
+}
+void ignore_end(bool reads, bool writes) {
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  if (reads && thread->ignore_reads != 0) --thread->ignore_reads;
+  if (writes && thread->ignore_writes != 0) --thread->ignore_writes;
+}
+// Releases stop monitors even if the program wants them ignored: what is ignored can only be missed.
+void ignore_sync_begin() {}
+void ignore_sync_end() {}
+
+void benign_race(const volatile void* address, size_t size, const char*, Pc) {
+  expect_benign(reinterpret_cast<uintptr_t>(address), size);
+}
+
+}  // namespace deadheat::lane

@@ -1,0 +1,69 @@
+// The hook interface of the monitor lane: everything that code instrumented with --deadheat-mode=monitor may
+// call.
+//
+// As abi.h is for the watch lane, this header is used by both sides of the line, and a change of any
+// signature, layout or meaning is a new DEADHEAT_ABI_VERSION (the version is one for all lanes).
+// docs/monitor.md says where the hooks stand.
+//
+// A *monitor* says: this thread is in an interference-free region of an access to these bytes (a write if the
+// monitor is strong). Instrumented code starts monitors; the runtime stops them at releases.
+#pragma once
+
+#include "runtime/abi.h"
+
+// Nonzero while monitors are to be started: more than one thread runs, and sampling says so. Every place that
+// starts monitors looks at this first; when it is zero, that load and a branch are all the place costs.
+DH_C __attribute__((visibility("default"))) uint32_t __dh_monitor_gate;
+
+enum {
+  // How often each place started a monitor since the thread's last release is counted in a table of so many
+  // words;
+  // places whose numbers collide share one.
+  kDhMonitorPlaces = 256,
+  kDhMonitorCountBits = 8,
+};
+
+// What the inlined parts read of the current thread.
+typedef struct DhMonitorHot {
+  uint32_t active;  // how many monitors this thread has
+  uint32_t limit;   // a place may start one while used[place] < limit; 0: this thread starts none
+  uint32_t used[kDhMonitorPlaces];  // the thread's span << kDhMonitorCountBits, plus a count
+} DhMonitorHot;
+
+DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhMonitorHot __dh_monitor_hot;
+
+// What a monitor is about, in one constant:
+//   bits 0..7    the place's number, for `used`
+//   bit  8       strong
+//   bits 9..15   size in bytes, 1 to 64 (points only)
+enum {
+  kDhMonitorPlaceMask = kDhMonitorPlaces - 1,
+  kDhMonitorStrong = 1 << 8,
+  kDhMonitorSizeShift = 9,
+};
+
+// Starts a monitor, unless the place has used up what it may. Called behind the gate; the call has the source
+// line of the access that the monitor stands for.
+DH_HOOK void __dh_monitor_start(const void* address, uint32_t what);
+DH_HOOK void __dh_monitor_start_range(const void* address, size_t size, uint32_t what);
+DH_HOOK void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride, uint64_t count,
+                                        uint32_t what);
+DH_HOOK DH_SLOW void __dh_monitor_start_slow(const void* address, uint32_t what);
+
+// Before an instruction that releases: stops all monitors of this thread but those that were kept.
+DH_HOOK void __dh_monitor_release(void);
+DH_HOOK DH_SLOW void __dh_monitor_release_slow(void);
+// Before an operation that releases and does not acquire: the bytes are accessed after it for certain, so
+// their monitor (started if need be) lives on. `__dh_monitor_kept` stands behind the operation.
+DH_HOOK void __dh_monitor_keep(const void* address, uint32_t what);
+DH_HOOK void __dh_monitor_kept(void);
+
+// Before a call of code that may be invisible (not instrumented, and not known to tell the runtime of its
+// releases), and before a return to such code: monitors end there.
+DH_HOOK void __dh_monitor_calling(const void* function);
+DH_HOOK DH_SLOW void __dh_monitor_calling_slow(const void* function);
+DH_HOOK void __dh_monitor_returning(const void* return_address);
+DH_HOOK DH_SLOW void __dh_monitor_returning_slow(const void* return_address);
+
+// In the eight bytes before an instrumented function's first instruction: code without it is invisible.
+#define DEADHEAT_FUNCTION_MARK 0x7461656864616564ull /* "deadheat" */

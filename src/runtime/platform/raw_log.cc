@@ -1,0 +1,109 @@
+#include "runtime/platform/raw_log.h"
+
+#include "runtime/platform/options.h"
+#include "runtime/platform/reporter.h"
+#include "runtime/platform/syscalls.h"
+
+namespace deadheat::platform {
+namespace {
+
+Reporter reporter;
+const char* lane_name = "";
+int log_fd = -1;
+bool opened;
+bool failed_to_write;
+
+void write_start_line() {
+  Text line;
+  line.append("{\"t\":\"start\",\"deadheat\":1,\"pid\":%d,\"version\":\"%s\",\"mode\":\"%s\",\"argv\":[",
+              sys_getpid(), DEADHEAT_VERSION, lane_name);
+  // The program's arguments, as the kernel has them: argv itself may have been changed by now.
+  long const fd = sys_open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+  if (!failed(fd)) {
+    char text[4096];
+    long const size = sys_read(static_cast<int>(fd), text, sizeof text - 1);
+    sys_close(static_cast<int>(fd));
+    for (long at = 0; at < size;) {
+      text[size] = '\0';
+      if (at != 0) line.append_char(',');
+      line.append_json_string(text + at);
+      while (at < size && text[at] != '\0') ++at;
+      ++at;
+    }
+  }
+  line.append("]}\n");
+  line.write_to(log_fd);
+}
+
+void open_log() {
+  opened = true;
+  const Options& chosen = options();
+  if (chosen.log != nullptr) {
+    Text path;
+    path.append("%s.%d", chosen.log, sys_getpid());
+    // Not the program's descriptor: kept away from the low numbers it may count on, and closed on exec.
+    long fd = sys_open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (failed(fd)) {
+      warn("cannot write findings to %s (error %ld); the program runs on unwatched", path.c_str(),
+                     -fd);
+      return;
+    }
+    long const high = syscall6(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
+    if (!failed(high)) {
+      sys_close(static_cast<int>(fd));
+      fd = high;
+    }
+    log_fd = static_cast<int>(fd);
+  } else if (start_reporter(chosen.tool, &reporter)) {
+    long const high = syscall6(SYS_fcntl, reporter.pipe, F_DUPFD_CLOEXEC, 900);
+    if (!failed(high)) {
+      sys_close(reporter.pipe);
+      reporter.pipe = static_cast<int>(high);
+    }
+    log_fd = reporter.pipe;
+  } else {
+    warn(
+        "the deadheat program was not found; findings follow unsymbolised (DEADHEAT_OPTIONS=tool=PATH)");
+    log_fd = 2;
+  }
+  write_start_line();
+}
+
+}  // namespace
+
+void raw_log_is_of(const char* lane) { lane_name = lane; }
+
+bool raw_log_open() { return opened; }
+
+void raw_write(Text& line) {
+  if (!opened) open_log();
+  if (log_fd < 0) return;
+  if (!line.write_to(log_fd) && !failed_to_write) {
+    failed_to_write = true;
+    warn("cannot write findings any more (disk full, or the reader is gone)");
+  }
+}
+
+void raw_log_finish() {
+  if (reporter.pipe >= 0) {
+    finish_reporter(&reporter);
+  } else if (log_fd > 2) {
+    sys_close(log_fd);
+  }
+  log_fd = -1;
+}
+
+void raw_log_fork_child() {
+  // The child has a log of its own, opened when it has something to say.
+  if (reporter.pipe >= 0) {
+    sys_close(reporter.pipe);
+    sys_close(reporter.done);
+    reporter = {};
+  } else if (log_fd > 2) {
+    sys_close(log_fd);
+  }
+  log_fd = -1;
+  opened = false;
+}
+
+}  // namespace deadheat::platform
