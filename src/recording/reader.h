@@ -115,8 +115,10 @@ class ThreadStream {
   ThreadStream(std::shared_ptr<const LogFile> log, ThreadId thread, const std::vector<Chunk>* chunks);
   bool next_slow(Item& item);
   bool refill();
+  bool fill();
   bool decode(Item& item);
   bool decode_callback(Item& item, const unsigned char* at);
+  bool at_second_end();
   bool fail(const std::string& expected, const std::string& found);
   bool finish(Item& item);
 

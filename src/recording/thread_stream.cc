@@ -105,12 +105,17 @@ bool ThreadStream::refill() {
   return true;
 }
 
+// Makes the next item whole, if the stream has all of it. False on an error.
+bool ThreadStream::fill() {
+  while (static_cast<std::size_t>(limit_ - at_) < kMaxItemBytes && refill()) {
+  }
+  return status_.ok();
+}
+
 bool ThreadStream::next_slow(Item& item) {
-  while (!ended_) {
-    if (static_cast<std::size_t>(limit_ - at_) < kMaxItemBytes && refill()) continue;
-    if (!status_.ok()) return false;
-    if (at_ == limit_) return finish(item);
-    return decode(item);
+  if (!ended_) {
+    if (!fill()) return false;
+    return at_ == limit_ ? finish(item) : decode(item);
   }
   if (status_.ok()) {
     // Thousands of threads may have ended before a replay does.
@@ -199,12 +204,11 @@ bool ThreadStream::decode(Item& item) {
       if (at > limit_) break;
       if (kind >= kEndKinds) return fail("a kind of end", fmt::format("{}", kind));
       item.end = {static_cast<EndKind>(kind), true, static_cast<std::int64_t>(from_zigzag(a))};
-      if (fits && (at != limit_ || next_chunk_ != chunks_->size())) {
-        at_ = at;
-        return fail("the stream's end behind an end item", "more items");
-      }
-      ended_ = fits;
-      break;
+      if (!fits) break;
+      at_ = at;  // not to be used below: the buffer may move
+      ended_ = true;
+      if (at_second_end()) return true;
+      return status_.ok() ? fail("the stream's end behind an end item", "more items") : false;
     }
     case Tag::kMoreWords:
       break;
@@ -213,6 +217,19 @@ bool ThreadStream::decode(Item& item) {
   if (!fits) return fail("numbers of 64 bits", "a longer one");
   at_ = at;
   return true;
+}
+
+// Behind an end item: whether nothing is left. A thread that logged its end and was killed before it could
+// say so in its slot gets a second one from the writer; the first one counts.
+bool ThreadStream::at_second_end() {
+  if (next_chunk_ == chunks_->size() && at_ == limit_) return true;
+  if (!fill() || next_chunk_ != chunks_->size()) return false;
+  const Byte* at = at_;
+  std::uint64_t number = 0;
+  if ((*at & kTagMask) != static_cast<unsigned>(Tag::kEnd)) return false;
+  if (*at++ >> kTagBits == kLongRun && !read_varint(at, number)) return false;
+  ++at;
+  return read_varint(at, number) && at == limit_;
 }
 
 // Joins the items that a call-back with many arguments is made of. `at` is behind the first one's tag and
@@ -232,7 +249,7 @@ bool ThreadStream::decode_callback(Item& item, const Byte* at) {
     for (std::uint64_t i = 0; i < part; ++i) words_.push_back(load<std::uint64_t>(at));
     at_ = at;
     if (words_.size() == count) break;
-    if (static_cast<std::size_t>(limit_ - at_) < kMaxItemBytes && !refill() && !status_.ok()) return false;
+    if (!fill()) return false;
     if (at_ == limit_) return finish(item);
     at = at_;
     const Byte first = *at++;
