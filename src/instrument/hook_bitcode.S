@@ -12,4 +12,5 @@ deadheat_\lane\()_bitcode_end:
 .endm
         carry   watch, DEADHEAT_WATCH_BITCODE
         carry   monitor, DEADHEAT_MONITOR_BITCODE
+        carry   record, DEADHEAT_RECORD_BITCODE
         .section .note.GNU-stack, "", @progbits

@@ -18,7 +18,8 @@
 #define DEADHEAT_RECORD_ABI_VERSION 1u
 
 enum {
-  // The predictor: 2^17 granules of 8 bytes, so an image of 1 MiB and as many bytes of tags per thread, touched on
+  // The predictor: 2^17 granules of 8 bytes, so an image of 1 MiB and as many bytes of tags per thread,
+  // touched on
   // demand.
   kDhGranuleBits = 17,
   kDhGranules = 1 << kDhGranuleBits,
@@ -33,8 +34,8 @@ enum {
 // "address" is a site number of the module above all of user space.
 #define DH_OPAQUE_BASE (UINT64_C(1) << 62)
 
-// The hot state of a recorded thread: the first bytes of its slot in the arena, so that the writer finds `run`
-// even if the program was killed.
+// The hot state of a recorded thread: the first bytes of its slot in the arena, so that the writer finds
+// `run` even if the program was killed.
 typedef struct DhRecord {
   uint64_t run;        // values predicted since the last item
   uint64_t hash;       // of the stores since the thread began (dh_record_mix)
@@ -58,6 +59,10 @@ typedef struct DhRecord {
   uint64_t last_number;  // of the thread's last sequencer (deltas are logged)
   uint64_t last_object;
   uint64_t regions;
+  uint32_t attention;  // something waits for the thread's next hook: a signal to deliver
+  uint32_t inside;     // depth of runtime functions at work on this thread
+  uint32_t
+      is_off;  // nothing more is logged: recording was stopped, or the process is a fork of the recorded one
 } DhRecord;
 
 enum DhSlotState {
@@ -66,24 +71,24 @@ enum DhSlotState {
   kDhSlotEnded = 2,  // the thread has ended; the writer drains it and makes it free
 };
 
-// The arena: a memfd of one header page and as many slots as there were threads at a time. The program grows it
-// (ftruncate) when it needs another slot, then raises `slots`.
+// The arena: a memfd of one header page and as many slots as there were threads at a time. The program grows
+// it (ftruncate) when it needs another slot, then raises `slots`.
 enum { kDhMaxSlots = 1 << 16 };
 typedef struct DhArena {
   uint64_t magic;
   uint32_t version;
-  uint32_t pid;           // of the recorded process; set when its runtime has started
-  uint32_t slots;         // by the program: slots that exist
-  uint32_t stop;          // by the writer, a DhStopReason: record no more
-  uint32_t writer_beat;   // by the writer: raised every time it looks around; it is alive
-  uint32_t writer_wake;   // futex of the writer: raised by a program that waits for room
-  uint64_t next_number;   // the next sequencer's number
-  uint32_t next_thread;   // the next thread's number
-  uint32_t finished;      // by the program: 1 it ended in order (then `status`)
+  uint32_t pid;          // of the recorded process; set when its runtime has started
+  uint32_t slots;        // by the program: slots that exist
+  uint32_t stop;         // by the writer, a DhStopReason: record no more
+  uint32_t writer_beat;  // by the writer: raised every time it looks around; it is alive
+  uint32_t writer_wake;  // futex of the writer: raised by a program that waits for room
+  uint64_t next_number;  // the next sequencer's number
+  uint32_t next_thread;  // the next thread's number
+  uint32_t finished;     // by the program: 1 it ended in order (then `status`)
   int32_t status;
   uint32_t unrecorded_threads;  // threads that were not created through pthread_create
-  uint64_t writer_bytes;  // by the writer: bytes on disk so far
-  uint64_t wall_nanoseconds;  // by the program, when it ends: since the recording began
+  uint64_t writer_bytes;        // by the writer: bytes on disk so far
+  uint64_t wall_nanoseconds;    // by the program, when it ends: since the recording began
   uint64_t cpu_nanoseconds;
 } DhArena;
 #define DH_ARENA_MAGIC UINT64_C(0x616e657261686400)
@@ -92,10 +97,13 @@ enum DhStopReason { kDhRun = 0, kDhStopLimit = 1, kDhStopDisk = 2, kDhStopWriter
 static inline uint64_t dh_slot_bytes(void) { return kDhSlotHeaderBytes + kDhRingBytes; }
 static inline uint64_t dh_slot_offset(uint32_t slot) { return 4096 + slot * dh_slot_bytes(); }
 
-// One step of a region's hash. Order matters, so that swapped stores differ.
+// One step of the thread's hash of stores. Order matters, so that swapped stores differ; one multiplication
+// is on the way from one store to the next.
 static inline uint64_t dh_record_mix(uint64_t hash, uint64_t address, uint64_t value) {
-  return ((hash ^ address) * UINT64_C(0x9E3779B97F4A7C15) + value) * UINT64_C(0xD6E8FEB86659FD93);
+  return (hash ^ (address + value * UINT64_C(0xD6E8FEB86659FD93))) * UINT64_C(0x9E3779B97F4A7C15);
 }
+// What a sequencer says of it: the high bits, which depend on all the others.
+static inline uint32_t dh_record_digest(uint64_t hash) { return (uint32_t)(hash >> 32); }
 
 DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhRecord* __dh_record;
 
@@ -119,14 +127,15 @@ typedef struct DhRecordFunction {
 } DhRecordFunction;
 
 // Called by one constructor per executable or shared library, before any other code of it.
-DH_HOOK void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin, const DhRecordModule* const* end,
-                              const DhRecordFunction* first, const DhRecordFunction* last);
+DH_HOOK void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin,
+                              const DhRecordModule* const* end, const DhRecordFunction* first,
+                              const DhRecordFunction* last);
 // Its counterpart, when a library goes.
 DH_HOOK void __dh_rec_modules_gone(const DhRecordModule* const* begin, const DhRecordModule* const* end);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Values. A load's hook stands behind it and is given what the program saw. The sized ones are for accesses that stay
-// within a granule; `any` takes up to 8 bytes anywhere.
+// Values. A load's hook stands behind it and is given what the program saw. The sized ones are for accesses
+// that stay within a granule; `any` takes up to 8 bytes anywhere.
 DH_HOOK void __dh_rec_load1(const void* address, uint64_t value);
 DH_HOOK void __dh_rec_load2(const void* address, uint64_t value);
 DH_HOOK void __dh_rec_load4(const void* address, uint64_t value);
@@ -153,14 +162,18 @@ DH_HOOK void __dh_rec_memset(void* to, int byte, size_t size);
 // Calls. Around a call of invisible code; `cache` is a word of the call site's own, 0 at first.
 DH_HOOK uint32_t __dh_rec_is_visible(const void* target, uint64_t* cache);
 DH_HOOK DH_SLOW uint32_t __dh_rec_is_visible_slow(const void* target, uint64_t* cache);
-DH_HOOK void __dh_rec_call_begin(void);
-DH_HOOK void __dh_rec_call_end(void);
-// An instrumented function that is entered while `invisible` is set was called back: `words` are its arguments.
+DH_HOOK void __dh_rec_call_begin(uint32_t is_visible);
+// Delivers what waits for the thread, if this is a moment for it.
+DH_HOOK DH_SLOW void __dh_rec_attend(DhRecord* record);
+DH_HOOK void __dh_rec_call_end(void);  // of one that was not visible
+// An instrumented function that is entered while `invisible` is set was called back: `words` are its
+// arguments.
 DH_HOOK uint32_t __dh_rec_is_callback(void);
 DH_HOOK void __dh_rec_callback_begin(const void* function, const uint64_t* words, uint32_t count);
 DH_HOOK void __dh_rec_callback_end(void);
 DH_HOOK void __dh_rec_callback_unwound(void);
 // Exceptions: the depth of invokes in this thread, kept by the functions that have some.
+// `depth` is the function's own: what the thread's was when it was entered; its invokes run one deeper.
 DH_HOOK uint32_t __dh_rec_depth(void);
 DH_HOOK void __dh_rec_set_depth(uint32_t depth);
 DH_HOOK void __dh_rec_landed(uint32_t depth);
@@ -168,8 +181,8 @@ DH_HOOK void __dh_rec_landed(uint32_t depth);
 DH_HOOK void __dh_rec_setjmp(const void* environment, int value, uint32_t depth);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Atomics: done by the runtime under a lock of the location, so that value and sequencer are one step. Sizes 1, 2, 4, 8
-// bytes; 16-byte ones by their own. `operation` is a DhAtomic; returns the value before.
+// Atomics: done by the runtime under a lock of the location, so that value and sequencer are one step. Sizes
+// 1, 2, 4, 8 bytes; 16-byte ones by their own. `operation` is a DhAtomic; returns the value before.
 enum DhAtomic {
   kDhAtomicLoad,
   kDhAtomicStore,
@@ -187,9 +200,10 @@ enum DhAtomic {
   kDhAtomicCompareExchange,
   kDhAtomicFence,
 };
-DH_HOOK uint64_t __dh_rec_atomic(void* address, uint64_t operand, uint32_t operation, uint32_t size, uint32_t order);
+DH_HOOK uint64_t __dh_rec_atomic(void* address, uint64_t operand, uint32_t operation, uint32_t size,
+                                 uint32_t order);
 DH_HOOK uint64_t __dh_rec_compare_exchange(void* address, uint64_t expected, uint64_t desired, uint32_t size,
                                            uint32_t success, uint32_t failure);
-DH_HOOK void __dh_rec_atomic16(void* address, const uint64_t* expected, const uint64_t* desired, uint64_t* before,
-                               uint32_t operation, uint32_t order);
+DH_HOOK void __dh_rec_atomic16(void* address, const uint64_t* expected, const uint64_t* desired,
+                               uint64_t* before, uint32_t operation, uint32_t order);
 DH_HOOK void __dh_rec_fence(uint32_t order);

@@ -51,8 +51,13 @@ enum class IntrinsicPlace { kNative, kOpaque, kDropped, kCopy, kFill };
 IntrinsicPlace place_of(const IntrinsicInst& intrinsic, PrivateLocals& locals) {
   if (isa<DbgInfoIntrinsic>(intrinsic) || isa<PseudoProbeInst>(intrinsic)) return IntrinsicPlace::kNative;
   if (isa<ConstrainedFPIntrinsic>(intrinsic)) return IntrinsicPlace::kNative;
-  if (isa<MemTransferInst>(intrinsic)) return IntrinsicPlace::kCopy;
-  if (isa<MemSetInst>(intrinsic)) return IntrinsicPlace::kFill;
+  if (const auto* memory = dyn_cast<MemIntrinsic>(&intrinsic)) {
+    // In another address space (a segment register's) an address means nothing.
+    const auto* const copy = dyn_cast<MemTransferInst>(memory);
+    if (memory->getDestAddressSpace() != 0 || (copy != nullptr && copy->getSourceAddressSpace() != 0))
+      return IntrinsicPlace::kOpaque;
+    return copy != nullptr ? IntrinsicPlace::kCopy : IntrinsicPlace::kFill;
+  }
   switch (intrinsic.getIntrinsicID()) {
     case Intrinsic::lifetime_start:
     case Intrinsic::lifetime_end:
@@ -281,8 +286,9 @@ void ModulePlan::plan(Function& function) {
       if (!locals_.contains(*local)) add(plan, PointKind::kLocal, local);
     } else if (isa<AtomicRMWInst>(instruction) || isa<AtomicCmpXchgInst>(instruction)) {
       add(plan, PointKind::kAtomic, &instruction, instruction.getType());
-    } else if (isa<FenceInst>(instruction)) {
-      add(plan, PointKind::kAtomic, &instruction);
+    } else if (auto* fence = dyn_cast<FenceInst>(&instruction)) {
+      // A fence for signal handlers is the compiler's business alone.
+      if (fence->getSyncScopeID() != SyncScope::SingleThread) add(plan, PointKind::kAtomic, fence);
     } else if (isa<LandingPadInst>(instruction)) {
       add(plan, PointKind::kLandingPad, &instruction, instruction.getType());
     } else if (isa<ResumeInst>(instruction)) {

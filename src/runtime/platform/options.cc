@@ -38,6 +38,16 @@ uint32_t to_exit_code(const char* value) {
   return number;
 }
 
+int to_descriptor(const char* value) {
+  int number = 0;
+  for (const char* p = value; *p != '\0'; ++p) {
+    if (*p < '0' || *p > '9' || number > 1 << 20)
+      die(2, "DEADHEAT_OPTIONS: arena: expected a descriptor, found '%s'", value);
+    number = number * 10 + (*p - '0');
+  }
+  return number;
+}
+
 Filter to_filter(const char* value) {
   if (same(value, "spans")) return Filter::kSpans;
   if (same(value, "tree")) return Filter::kTree;
@@ -57,6 +67,10 @@ void take(Options& options, const char* item) {
     options.count = to_bool("count", v);
   else if ((v = value_of(item, "quiet")))
     options.quiet = to_bool("quiet", v);
+  else if ((v = value_of(item, "record")))
+    options.record = v;
+  else if ((v = value_of(item, "arena")))
+    options.arena = to_descriptor(v);
   else if ((v = value_of(item, "exitcode")))
     options.exitcode = to_exit_code(v);
   else

@@ -15,6 +15,8 @@ struct Options {
   bool count = false;      // count every access (slower): for statistics
   uint32_t exitcode = 66;  // of a program that is simply run and has findings; 0 keeps its own
   bool quiet = false;
+  const char* record = nullptr;  // the folder of the recording (record lane)
+  int arena = -1;  // the descriptor of the memory shared with its writer; without it, one is started
 };
 
 // Before libc has set up its own `environ`: the environment as the kernel gave it.

@@ -1,0 +1,431 @@
+#include "instrument/record/function_recorder.h"
+
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "instrument/record/pieces.h"
+#include "instrument/sanitizer_marks.h"
+#include "runtime/record_abi.h"
+
+namespace deadheat::instrument::record {
+
+using namespace llvm;
+
+namespace {
+
+// As in C: relaxed 0, acquire 2, release 3, acq_rel 4, seq_cst 5.
+uint32_t c_order(AtomicOrdering order) {
+  return order == AtomicOrdering::Unordered ? 0 : static_cast<uint32_t>(toCABI(order));
+}
+
+uint32_t operation_of(const AtomicRMWInst& operation) {
+  switch (operation.getOperation()) {
+    case AtomicRMWInst::Xchg:
+      return kDhAtomicExchange;
+    case AtomicRMWInst::Add:
+      return kDhAtomicAdd;
+    case AtomicRMWInst::Sub:
+      return kDhAtomicSub;
+    case AtomicRMWInst::And:
+      return kDhAtomicAnd;
+    case AtomicRMWInst::Nand:
+      return kDhAtomicNand;
+    case AtomicRMWInst::Or:
+      return kDhAtomicOr;
+    case AtomicRMWInst::Xor:
+      return kDhAtomicXor;
+    case AtomicRMWInst::Max:
+      return kDhAtomicMax;
+    case AtomicRMWInst::Min:
+      return kDhAtomicMin;
+    case AtomicRMWInst::UMax:
+      return kDhAtomicUMax;
+    case AtomicRMWInst::UMin:
+      return kDhAtomicUMin;
+    default:
+      report_fatal_error("deadheat: an atomic operation that the plan should have expanded");
+  }
+}
+
+// The first instruction behind the leading allocas.
+Instruction* behind_allocas(Function& function) {
+  BasicBlock::iterator at = function.getEntryBlock().begin();
+  while (isa<AllocaInst>(*at)) ++at;
+  return &*at;
+}
+
+bool is_leading(const AllocaInst& local) {
+  const BasicBlock& entry = local.getFunction()->getEntryBlock();
+  if (local.getParent() != &entry) return false;
+  for (const Instruction& instruction : entry) {
+    if (!isa<AllocaInst>(instruction)) return false;
+    if (&instruction == &local) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void FunctionRecorder::run(const FunctionPlan& plan) {
+  Function& function = *plan.function;
+  Instruction* const body = behind_allocas(function);
+  depth_ = nullptr;
+  bool needs_depth = plan.has_invokes;
+  for (const Point& point : plan.points) needs_depth |= point.kind == PointKind::kSetjmp;
+  IRBuilder<> builder(body);
+  if (needs_depth) depth_ = hooks_.call(builder, "__dh_rec_depth", builder.getInt32Ty(), {});
+  for (const Point& point : plan.points)
+    if (point.kind == PointKind::kByValue) opaque(builder, point.site, point.argument);
+  for (const Point& point : plan.points)
+    if (point.kind == PointKind::kLocal && is_leading(*cast<AllocaInst>(point.instruction)))
+      opaque(builder, point.site, point.instruction);
+  for (const Point& point : plan.points) record(point);
+}
+
+void FunctionRecorder::record(const Point& point) {
+  switch (point.kind) {
+    case PointKind::kLoad:
+      return record_load(*cast<LoadInst>(point.instruction));
+    case PointKind::kStore:
+      return record_store(*cast<StoreInst>(point.instruction));
+    case PointKind::kCopy:
+    case PointKind::kFill:
+      return record_memory(*cast<MemIntrinsic>(point.instruction));
+    case PointKind::kLocal:
+      if (!is_leading(*cast<AllocaInst>(point.instruction))) {
+        IRBuilder<> builder(point.instruction->getNextNode());
+        opaque(builder, point.site, point.instruction);
+      }
+      return;
+    case PointKind::kAtomic:
+      return record_atomic(*point.instruction);
+    case PointKind::kCall:
+      return record_call(point, /*may_be_invisible=*/true);
+    case PointKind::kVisibleCall:
+      return record_call(point, /*may_be_invisible=*/false);
+    case PointKind::kOpaque: {
+      if (point.instruction->getType()->isVoidTy() || point.instruction->getType()->isTokenTy()) return;
+      IRBuilder<> builder(behind(*point.instruction));
+      return opaque(builder, point.site, point.instruction);
+    }
+    case PointKind::kSetjmp:
+      return record_setjmp(point);
+    case PointKind::kLandingPad:
+      return record_landing(point);
+    case PointKind::kByValue:
+    case PointKind::kResume:
+    case PointKind::kDropped:
+      return;
+  }
+}
+
+void FunctionRecorder::opaque(IRBuilder<>& builder, uint32_t site, Value* value) {
+  for (Value* word : to_words(builder, value)) {
+    hooks_.call(builder, "__dh_rec_opaque", {builder.getInt64(first_site_ + site * uint64_t{8}), word});
+    ++site;
+  }
+}
+
+void FunctionRecorder::access(IRBuilder<>& builder, const char* kind, Value* pointer, Align align,
+                              Value* value) {
+  const SmallVector<Piece, 4> pieces = pieces_of(value->getType(), module_.getDataLayout());
+  const SmallVector<Value*, 4> words = to_words(builder, value);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const auto [offset, size] = pieces[i];
+    Value* const address =
+        offset == 0 ? pointer : builder.CreateConstGEP1_64(builder.getInt8Ty(), pointer, offset);
+    const std::string name = std::string("__dh_rec_") + kind;
+    if (isPowerOf2_32(size) && commonAlignment(align, offset).value() >= size)
+      hooks_.call(builder, name + std::to_string(size), {address, words[i]});
+    else
+      hooks_.call(builder, name + "_any", {address, words[i], builder.getInt32(size)});
+  }
+}
+
+void FunctionRecorder::record_load(LoadInst& load) {
+  IRBuilder<> builder(load.getNextNode());
+  builder.SetCurrentDebugLocation(load.getDebugLoc());
+  access(builder, "load", load.getPointerOperand(), load.getAlign(), &load);
+}
+
+void FunctionRecorder::record_store(StoreInst& store) {
+  IRBuilder<> builder(&store);
+  access(builder, "store", store.getPointerOperand(), store.getAlign(), store.getValueOperand());
+}
+
+void FunctionRecorder::record_memory(MemIntrinsic& intrinsic) {
+  IRBuilder<> builder(&intrinsic);
+  Value* const size = builder.CreateZExtOrTrunc(intrinsic.getLength(), builder.getInt64Ty());
+  if (auto* copy = dyn_cast<MemTransferInst>(&intrinsic)) {
+    const char* const name = isa<MemMoveInst>(copy) ? "__dh_rec_memmove" : "__dh_rec_memcpy";
+    hooks_.call(builder, name, {copy->getRawDest(), copy->getRawSource(), size});
+  } else {
+    auto* const fill = cast<MemSetInst>(&intrinsic);
+    Value* const byte = builder.CreateZExt(fill->getValue(), builder.getInt32Ty());
+    hooks_.call(builder, "__dh_rec_memset", {fill->getRawDest(), byte, size});
+  }
+  intrinsic.eraseFromParent();
+}
+
+Value* FunctionRecorder::wide_atomic(IRBuilder<>& builder, Value* address, Value* expected, Value* desired,
+                                     unsigned operation, AtomicOrdering order, Type* type) {
+  Function& function = *builder.GetInsertBlock()->getParent();
+  IRBuilder<> entry(&*function.getEntryBlock().begin());
+  Type* const words = ArrayType::get(builder.getInt64Ty(), 2);
+  const auto buffer = [&](Value* value) -> Value* {
+    Value* const memory = entry.CreateAlloca(words);
+    if (value != nullptr) {
+      const SmallVector<Value*, 4> pieces = to_words(builder, value);
+      for (unsigned i = 0; i < 2; ++i)
+        builder.CreateStore(pieces[i], builder.CreateConstGEP1_64(builder.getInt64Ty(), memory, i));
+    }
+    return memory;
+  };
+  Value* const before = buffer(nullptr);
+  hooks_.call(builder, "__dh_rec_atomic16",
+              {address, buffer(expected), buffer(desired), before, builder.getInt32(operation),
+               builder.getInt32(c_order(order))});
+  Value* const low = builder.CreateLoad(builder.getInt64Ty(), before);
+  Value* const high =
+      builder.CreateLoad(builder.getInt64Ty(), builder.CreateConstGEP1_64(builder.getInt64Ty(), before, 1));
+  return from_words(builder, type, {low, high});
+}
+
+void FunctionRecorder::record_atomic(Instruction& instruction) {
+  IRBuilder<> builder(&instruction);
+  const DataLayout& layout = module_.getDataLayout();
+  const auto word = [&](Value* value) { return to_words(builder, value)[0]; };
+  const auto size_of = [&](Type* type) { return static_cast<uint32_t>(layout.getTypeStoreSize(type)); };
+  const auto atomic = [&](Value* address, Value* operand, uint32_t operation, Type* type,
+                          AtomicOrdering order) {
+    if (size_of(type) > 8) return wide_atomic(builder, address, nullptr, operand, operation, order, type);
+    Value* const before = hooks_.call(
+        builder, "__dh_rec_atomic", builder.getInt64Ty(),
+        {address, operand == nullptr ? builder.getInt64(0) : word(operand), builder.getInt32(operation),
+         builder.getInt32(size_of(type)), builder.getInt32(c_order(order))});
+    return operation == kDhAtomicStore ? before : from_words(builder, type, {before});
+  };
+  if (auto* load = dyn_cast<LoadInst>(&instruction)) {
+    instruction.replaceAllUsesWith(
+        atomic(load->getPointerOperand(), nullptr, kDhAtomicLoad, load->getType(), load->getOrdering()));
+  } else if (auto* store = dyn_cast<StoreInst>(&instruction)) {
+    atomic(store->getPointerOperand(), store->getValueOperand(), kDhAtomicStore,
+           store->getValueOperand()->getType(), store->getOrdering());
+  } else if (auto* change = dyn_cast<AtomicRMWInst>(&instruction)) {
+    instruction.replaceAllUsesWith(atomic(change->getPointerOperand(), change->getValOperand(),
+                                          operation_of(*change), change->getType(), change->getOrdering()));
+  } else if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
+    Type* const type = exchange->getCompareOperand()->getType();
+    Value* before = nullptr;
+    if (size_of(type) > 8) {
+      before = wide_atomic(builder, exchange->getPointerOperand(), exchange->getCompareOperand(),
+                           exchange->getNewValOperand(), kDhAtomicCompareExchange,
+                           exchange->getSuccessOrdering(), type);
+    } else {
+      before = from_words(builder, type,
+                          {hooks_.call(builder, "__dh_rec_compare_exchange", builder.getInt64Ty(),
+                                       {exchange->getPointerOperand(), word(exchange->getCompareOperand()),
+                                        word(exchange->getNewValOperand()), builder.getInt32(size_of(type)),
+                                        builder.getInt32(c_order(exchange->getSuccessOrdering())),
+                                        builder.getInt32(c_order(exchange->getFailureOrdering()))})});
+    }
+    Value* pair = builder.CreateInsertValue(PoisonValue::get(exchange->getType()), before, 0);
+    pair = builder.CreateInsertValue(pair, builder.CreateICmpEQ(before, exchange->getCompareOperand()), 1);
+    instruction.replaceAllUsesWith(pair);
+  } else {
+    hooks_.call(builder, "__dh_rec_fence",
+                {builder.getInt32(c_order(cast<FenceInst>(instruction).getOrdering()))});
+  }
+  instruction.eraseFromParent();
+}
+
+Instruction* FunctionRecorder::behind(Instruction& instruction) {
+  auto* const invoke = dyn_cast<InvokeInst>(&instruction);
+  if (invoke == nullptr) return instruction.getNextNode();
+  // The normal destination may be reached from elsewhere, and by this invoke once only.
+  BasicBlock* const target = invoke->getNormalDest();
+  BasicBlock* const between = BasicBlock::Create(module_.getContext(), "", invoke->getFunction(), target);
+  Instruction* const jump = BranchInst::Create(target, between);
+  jump->setDebugLoc(invoke->getDebugLoc());
+  invoke->setNormalDest(between);
+  target->replacePhiUsesWith(invoke->getParent(), between);
+  return jump;
+}
+
+Value* FunctionRecorder::cache_of(const CallBase& call) {
+  // All calls of one function share a word; every indirect call has its own.
+  const Value* const key = isa<Constant>(call.getCalledOperand()) ? call.getCalledOperand() : &call;
+  GlobalVariable*& cache = caches_[key];
+  if (cache == nullptr) {
+    cache = new GlobalVariable(module_, Type::getInt64Ty(module_.getContext()), /*isConstant=*/false,
+                               GlobalValue::PrivateLinkage,
+                               ConstantInt::get(Type::getInt64Ty(module_.getContext()), 0), "dh.target");
+  }
+  return cache;
+}
+
+void FunctionRecorder::record_call(const Point& point, bool may_be_invisible) {
+  auto& call = *cast<CallBase>(point.instruction);
+  const bool is_invoke = isa<InvokeInst>(call);
+  if (!may_be_invisible && !is_invoke) return;
+  IRBuilder<> builder(&call);
+  Value* is_visible = nullptr;
+  if (may_be_invisible) {
+    is_visible = hooks_.call(builder, "__dh_rec_is_visible", builder.getInt32Ty(),
+                             {call.getCalledOperand(), cache_of(call)});
+    hooks_.call(builder, "__dh_rec_call_begin", {is_visible});
+  }
+  if (is_invoke) hooks_.call(builder, "__dh_rec_set_depth", {builder.CreateAdd(depth_, builder.getInt32(1))});
+  Instruction* next = behind(call);
+  if (is_invoke) {
+    builder.SetInsertPoint(next);
+    hooks_.call(builder, "__dh_rec_set_depth", {depth_});
+  }
+  if (!may_be_invisible || isa<UnreachableInst>(next)) return;
+  builder.SetInsertPoint(next);
+  builder.SetCurrentDebugLocation(call.getDebugLoc());
+  Value* const is_opaque = builder.CreateICmpEQ(is_visible, builder.getInt32(0));
+  Instruction* const end = SplitBlockAndInsertIfThen(is_opaque, next->getIterator(), /*Unreachable=*/false);
+  builder.SetInsertPoint(end);
+  hooks_.call(builder, "__dh_rec_call_end", {});
+  if (pieces_of(call.getType(), module_.getDataLayout()).empty())
+    hooks_.call(builder, "__dh_rec_nothing", {});
+  else
+    opaque(builder, point.site, &call);
+}
+
+void FunctionRecorder::record_setjmp(const Point& point) {
+  auto& call = *cast<CallBase>(point.instruction);
+  IRBuilder<> builder(&call);
+  if (isa<InvokeInst>(call))
+    hooks_.call(builder, "__dh_rec_set_depth", {builder.CreateAdd(depth_, builder.getInt32(1))});
+  builder.SetInsertPoint(behind(call));
+  hooks_.call(builder, "__dh_rec_setjmp", {call.getArgOperand(0), &call, depth_});
+  opaque(builder, point.site, &call);
+}
+
+void FunctionRecorder::record_landing(const Point& point) {
+  IRBuilder<> builder(point.instruction->getNextNode());
+  hooks_.call(builder, "__dh_rec_landed", {depth_});
+  opaque(builder, point.site, point.instruction);
+}
+
+namespace {
+
+// The words of `function`'s arguments, in an array on the stack.
+std::pair<Value*, uint32_t> argument_words(IRBuilder<>& builder, Function& function, Function& within) {
+  SmallVector<Value*, 8> words;
+  for (Argument& argument : within.args()) words.append(to_words(builder, &argument));
+  (void)function;
+  Value* const array = builder.CreateAlloca(ArrayType::get(builder.getInt64Ty(), words.size()));
+  for (size_t i = 0; i < words.size(); ++i)
+    builder.CreateStore(words[i], builder.CreateConstGEP1_64(builder.getInt64Ty(), array, i));
+  return {array, static_cast<uint32_t>(words.size())};
+}
+
+CallBase* forward(IRBuilder<>& builder, Function& callee, Function& within, BasicBlock* normal,
+                  BasicBlock* unwind) {
+  SmallVector<Value*, 8> arguments;
+  for (Argument& argument : within.args()) arguments.push_back(&argument);
+  CallBase* call = nullptr;
+  if (normal == nullptr)
+    call = builder.CreateCall(callee.getFunctionType(), &callee, arguments);
+  else
+    call = builder.CreateInvoke(callee.getFunctionType(), &callee, normal, unwind, arguments);
+  call->setCallingConv(callee.getCallingConv());
+  AttributeList attributes;
+  for (unsigned i = 0; i < callee.arg_size(); ++i)
+    attributes = attributes.addParamAttributes(
+        callee.getContext(), i, AttrBuilder(callee.getContext(), callee.getAttributes().getParamAttrs(i)));
+  attributes = attributes.addRetAttributes(
+      callee.getContext(), AttrBuilder(callee.getContext(), callee.getAttributes().getRetAttrs()));
+  call->setAttributes(attributes);
+  return call;
+}
+
+void return_result(IRBuilder<>& builder, CallBase* call) {
+  if (call->getType()->isVoidTy())
+    builder.CreateRetVoid();
+  else
+    builder.CreateRet(call);
+}
+
+// A variable number of arguments cannot be handed on: such a function logs its call-backs itself, and does
+// not notice an exception that leaves it for invisible code.
+void add_inline_check(Hooks& hooks, Function& function, Constant* address) {
+  Instruction* const body = behind_allocas(function);
+  IRBuilder<> builder(body);
+  Value* const flag = hooks.call(builder, "__dh_rec_is_callback", builder.getInt32Ty(), {});
+  Value* const is_callback = builder.CreateICmpNE(flag, builder.getInt32(0));
+  builder.SetInsertPoint(SplitBlockAndInsertIfThen(is_callback, body->getIterator(), false));
+  const auto [words, count] = argument_words(builder, function, function);
+  hooks.call(builder, "__dh_rec_callback_begin", {address, words, builder.getInt32(count)});
+  for (BasicBlock& block : function) {
+    auto* const end = dyn_cast<ReturnInst>(block.getTerminator());
+    if (end == nullptr) continue;
+    builder.SetInsertPoint(SplitBlockAndInsertIfThen(is_callback, end->getIterator(), false));
+    hooks.call(builder, "__dh_rec_callback_end", {});
+  }
+}
+
+Function* make_thunk(Hooks& hooks, Function& function, Constant* address) {
+  Module& module = *function.getParent();
+  LLVMContext& context = module.getContext();
+  Function* const thunk = Function::Create(function.getFunctionType(), GlobalValue::InternalLinkage,
+                                           function.getName() + ".dh.callback", &module);
+  thunk->copyAttributesFrom(&function);
+  thunk->setLinkage(GlobalValue::InternalLinkage);
+  thunk->setVisibility(GlobalValue::DefaultVisibility);
+  thunk->setDLLStorageClass(GlobalValue::DefaultStorageClass);
+  thunk->setComdat(function.getComdat());
+  thunk->setSection("");
+  thunk->addFnAttr(Attribute::NoInline);
+  thunk->addFnAttr(Attribute::Cold);
+  thunk->removeFnAttr(Attribute::AlwaysInline);
+  mark_instrumented(*thunk);
+  IRBuilder<> builder(BasicBlock::Create(context, "", thunk));
+  const auto [words, count] = argument_words(builder, function, *thunk);
+  hooks.call(builder, "__dh_rec_callback_begin", {address, words, builder.getInt32(count)});
+  if (function.doesNotThrow()) {
+    CallBase* const call = forward(builder, function, *thunk, nullptr, nullptr);
+    hooks.call(builder, "__dh_rec_callback_end", {});
+    return_result(builder, call);
+    return thunk;
+  }
+  if (!thunk->hasPersonalityFn())
+    thunk->setPersonalityFn(cast<Constant>(
+        module.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true))
+            .getCallee()));
+  BasicBlock* const normal = BasicBlock::Create(context, "", thunk);
+  BasicBlock* const unwind = BasicBlock::Create(context, "", thunk);
+  CallBase* const call = forward(builder, function, *thunk, normal, unwind);
+  builder.SetInsertPoint(normal);
+  hooks.call(builder, "__dh_rec_callback_end", {});
+  return_result(builder, call);
+  builder.SetInsertPoint(unwind);
+  LandingPadInst* const pad =
+      builder.CreateLandingPad(StructType::get(builder.getPtrTy(), builder.getInt32Ty()), 0);
+  pad->setCleanup(true);
+  hooks.call(builder, "__dh_rec_callback_unwound", {});
+  builder.CreateResume(pad);
+  return thunk;
+}
+
+}  // namespace
+
+void add_callback_check(Hooks& hooks, Function& function, Constant* address) {
+  if (function.isVarArg()) return add_inline_check(hooks, function, address);
+  Function* const thunk = make_thunk(hooks, function, address);
+  Instruction* const body = behind_allocas(function);
+  IRBuilder<> builder(body);
+  if (DISubprogram* const place = function.getSubprogram())
+    builder.SetCurrentDebugLocation(DILocation::get(function.getContext(), place->getLine(), 0, place));
+  Value* const flag = hooks.call(builder, "__dh_rec_is_callback", builder.getInt32Ty(), {});
+  Value* const is_callback = builder.CreateICmpNE(flag, builder.getInt32(0));
+  Instruction* const end = SplitBlockAndInsertIfThen(is_callback, body->getIterator(), /*Unreachable=*/true);
+  builder.SetInsertPoint(end);
+  return_result(builder, forward(builder, *thunk, function, nullptr, nullptr));
+  end->eraseFromParent();
+}
+
+}  // namespace deadheat::instrument::record

@@ -1,0 +1,48 @@
+// Puts the recording hooks into one function.
+#pragma once
+
+#include "instrument/hooks.h"
+#include "instrument/record/plan.h"
+
+namespace deadheat::instrument::record {
+
+class FunctionRecorder {
+ public:
+  // `first_site` is the module's DH_OPAQUE_BASE + ...; call caches are shared by the module.
+  FunctionRecorder(Hooks& hooks, llvm::Module& module, uint64_t first_site)
+      : hooks_(hooks), module_(module), first_site_(first_site) {}
+
+  void run(const FunctionPlan& plan);
+
+ private:
+  void record(const Point& point);
+  void record_load(llvm::LoadInst& load);
+  void record_store(llvm::StoreInst& store);
+  void record_memory(llvm::MemIntrinsic& intrinsic);
+  void record_atomic(llvm::Instruction& instruction);
+  llvm::Value* wide_atomic(llvm::IRBuilder<>& builder, llvm::Value* address, llvm::Value* expected,
+                           llvm::Value* desired, unsigned operation, llvm::AtomicOrdering order,
+                           llvm::Type* type);
+  void record_call(const Point& point, bool may_be_invisible);
+  void record_setjmp(const Point& point);
+  void record_landing(const Point& point);
+  // Logs the pieces of `value`, which no replay can compute.
+  void opaque(llvm::IRBuilder<>& builder, uint32_t site, llvm::Value* value);
+  void access(llvm::IRBuilder<>& builder, const char* kind, llvm::Value* pointer, llvm::Align align,
+              llvm::Value* value);
+  // Where what follows `instruction` on its normal way goes; for an invoke a block of its own.
+  llvm::Instruction* behind(llvm::Instruction& instruction);
+  llvm::Value* cache_of(const llvm::CallBase& call);
+
+  Hooks& hooks_;
+  llvm::Module& module_;
+  uint64_t first_site_;
+  llvm::DenseMap<const llvm::Value*, llvm::GlobalVariable*> caches_;
+  llvm::Value* depth_ = nullptr;  // of the function at hand
+};
+
+// Makes `function` notice that it was called from invisible code. `address` stands for the function's own
+// address.
+void add_callback_check(Hooks& hooks, llvm::Function& function, llvm::Constant* address);
+
+}  // namespace deadheat::instrument::record

@@ -1,0 +1,138 @@
+#include "runtime/record/arena.h"
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/print.h"
+#include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
+
+namespace deadheat::record {
+namespace {
+
+constexpr uint64_t kImageBytes = uint64_t{kDhGranules} << 3;
+constexpr uint64_t kPredictorBytes = kImageBytes + kDhGranules * sizeof(uint64_t);
+
+int memory = -1;  // the arena's descriptor
+DhRecord* mapped[kDhMaxSlots];
+platform::Spinlock slots_lock;
+
+void* map(void* at, uint64_t size, uint64_t offset) {
+  long const flags = MAP_SHARED | (at != nullptr ? MAP_FIXED : 0);
+  long const result = platform::syscall6(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(size),
+                                         PROT_READ | PROT_WRITE, flags, memory, static_cast<long>(offset));
+  return platform::failed(result) ? nullptr : reinterpret_cast<void*>(result);
+}
+
+// The header page, then the ring twice in a row.
+DhRecord* map_slot(uint32_t slot) {
+  auto* const room =
+      static_cast<uint8_t*>(platform::try_map_pages(kDhSlotHeaderBytes + 2 * uint64_t{kDhRingBytes}));
+  if (room == nullptr) return nullptr;
+  uint64_t const offset = dh_slot_offset(slot);
+  uint8_t* const ring = room + kDhSlotHeaderBytes;
+  if (map(room, kDhSlotHeaderBytes, offset) == nullptr ||
+      map(ring, kDhRingBytes, offset + kDhSlotHeaderBytes) == nullptr ||
+      map(ring + kDhRingBytes, kDhRingBytes, offset + kDhSlotHeaderBytes) == nullptr)
+    return nullptr;
+  auto* const record = reinterpret_cast<DhRecord*>(room);
+  record->ring = ring;
+  return record;
+}
+
+void give_predictor(DhRecord* record, void* pages) {
+  record->image = static_cast<uint8_t*>(pages);
+  record->tags = reinterpret_cast<uint64_t*>(record->image + kImageBytes);
+}
+
+// REQUIRES: slots_lock held.
+DhRecord* free_slot() {
+  for (uint32_t i = 0; i < arena->slots; ++i)
+    if (mapped[i] != nullptr && __atomic_load_n(&mapped[i]->state, __ATOMIC_ACQUIRE) == kDhSlotFree)
+      return mapped[i];
+  uint32_t const slot = arena->slots;
+  if (slot == kDhMaxSlots) return nullptr;
+  if (platform::failed(
+          platform::syscall6(SYS_ftruncate, memory, static_cast<long>(dh_slot_offset(slot + 1)))))
+    return nullptr;
+  mapped[slot] = map_slot(slot);
+  if (mapped[slot] == nullptr) return nullptr;
+  __atomic_store_n(&arena->slots, slot + 1, __ATOMIC_RELEASE);
+  return mapped[slot];
+}
+
+}  // namespace
+
+void prepare_discard() {
+  discard.is_off = 1;
+  give_predictor(&discard, platform::map_pages(kPredictorBytes, "threads that are not recorded"));
+  no_tags = static_cast<uint64_t*>(platform::map_pages(kDhGranules * sizeof(uint64_t), "signals"));
+}
+
+DhRecord* take_slot(uint32_t thread) {
+  if (arena == nullptr || __atomic_load_n(&arena->stop, __ATOMIC_ACQUIRE) != kDhRun) return &discard;
+  void* const pages = platform::try_map_pages(kPredictorBytes);
+  platform::SpinGuard const guard(slots_lock);
+  DhRecord* const record = pages == nullptr ? nullptr : free_slot();
+  if (record == nullptr) {
+    __atomic_add_fetch(&arena->unrecorded_threads, 1, __ATOMIC_RELAXED);
+    return &discard;
+  }
+  uint8_t* const ring = record->ring;
+  uint64_t const consumed = __atomic_load_n(&record->consumed, __ATOMIC_ACQUIRE);
+  *record = DhRecord{};
+  record->ring = ring;
+  record->written = consumed;
+  record->consumed = consumed;
+  record->limit = consumed + kDhRingBytes - kDhRingSlack;
+  record->thread = thread;
+  record->os_id = static_cast<uint32_t>(platform::sys_gettid());
+  record->invisible = 1;
+  give_predictor(record, pages);
+  __atomic_store_n(&record->state, kDhSlotLive, __ATOMIC_RELEASE);
+  return record;
+}
+
+void leave_slot(DhRecord* record) {
+  if (record == &discard) return;
+  void* const pages = record->image;
+  __atomic_store_n(&record->state, kDhSlotEnded, __ATOMIC_RELEASE);
+  platform::sys_munmap(pages, kPredictorBytes);
+}
+
+DhRecord* detached_copy(const DhRecord* record) {
+  if (record == &discard) return &discard;
+  auto* const copy = platform::make<DhRecord>();
+  *copy = *record;  // with its predictor, which this process has a copy of
+  copy->is_off = 1;
+  return copy;
+}
+
+bool attach(int descriptor) {
+  // Where the program's own descriptors will not be.
+  long const high = platform::syscall6(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, 900);
+  memory = platform::failed(high) ? descriptor : static_cast<int>(high);
+  if (memory == descriptor)
+    platform::syscall6(SYS_fcntl, memory, F_SETFD, FD_CLOEXEC);
+  else
+    platform::sys_close(descriptor);
+  auto* const found = static_cast<DhArena*>(map(nullptr, 4096, 0));
+  if (found == nullptr || found->magic != DH_ARENA_MAGIC || found->version != DEADHEAT_RECORD_ABI_VERSION) {
+    platform::warn(
+        "the recording cannot be written: what DEADHEAT_OPTIONS calls an arena is none of this version");
+    return false;
+  }
+  if (found->pid != 0) return false;  // another process of this run is being recorded
+  arena = found;
+  __dh_record = take_slot(__atomic_fetch_add(&arena->next_thread, 1, __ATOMIC_RELAXED));
+  if (__dh_record == &discard) {
+    platform::warn("not recorded: no memory for the first thread's log");
+    arena = nullptr;
+    return false;
+  }
+  __atomic_store_n(&arena->pid, static_cast<uint32_t>(platform::sys_getpid()), __ATOMIC_RELEASE);
+  return true;
+}
+
+void arena_fork_preparing() { slots_lock.lock(); }
+void arena_fork_done() { slots_lock.unlock(); }
+
+}  // namespace deadheat::record

@@ -1,0 +1,380 @@
+// The record lane's side of lane.h: every synchronisation becomes a sequencer, everything else a note.
+//
+// Interposers run while the thread is invisible, inside a call that instrumented code made or in code that is
+// not instrumented at all. So what they tell has a place in the thread's log: between two values.
+#include "runtime/lane.h"
+
+#include <time.h>
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/modules.h"
+#include "runtime/platform/options.h"
+#include "runtime/platform/print.h"
+#include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
+#include "runtime/record/arena.h"
+#include "runtime/record/modules.h"
+#include "runtime/record/stream.h"
+
+namespace deadheat::lane {
+
+void (*deliver_pending_signals)() = nullptr;
+__thread uint32_t signals_pending __attribute__((tls_model("initial-exec"))) = 0;
+
+using namespace deadheat::record;
+
+namespace {
+
+uint64_t number(const volatile void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+// The record to log to; null where nothing is to be logged.
+DhRecord* logging() {
+  DhRecord* const record = __dh_record;
+  return record->is_off == 0 && record->inside == 0 ? record : nullptr;
+}
+
+void log_sequencer(uint8_t kind, const volatile void* object, uint64_t extra = 0) {
+  DhRecord* const record = logging();
+  if (record == nullptr) return;
+  Inside const inside(record);
+  sequence(record, kind, number(object), extra);
+}
+
+void log_access(uint8_t kind, const void* address, size_t size, Pc pc) {
+  DhRecord* const record = logging();
+  if (record == nullptr || size == 0) return;
+  Inside const inside(record);
+  Item item(record, kTagAccess);
+  item.byte(kind);
+  item.varint(number(address));
+  item.varint(size);
+  item.varint(pc.value);
+}
+
+void log_note(uint8_t kind, uint64_t a, uint64_t b, Pc pc) {
+  DhRecord* const record = logging();
+  if (record == nullptr) return;
+  Inside const inside(record);
+  Item item(record, kTagNote);
+  item.byte(kind);
+  item.varint(a);
+  item.varint(b);
+  item.varint(pc.value);
+}
+
+uint64_t clock_nanoseconds(long clock) {
+  timespec now = {};
+  platform::syscall6(SYS_clock_gettime, clock, reinterpret_cast<long>(&now));
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+bool initialising;
+bool finished;
+uint64_t wall_at_start;
+
+}  // namespace
+
+// --- Start and end
+
+void initialise() {
+  if (__atomic_exchange_n(&initialising, true, __ATOMIC_ACQ_REL)) return;
+  platform::remember_standard_error();
+  prepare_discard();
+  const platform::Options& options = platform::options();
+  if (options.record == nullptr) {
+    if (!options.quiet)
+      platform::warn(
+          "this program is built for recording and is not being recorded: run it by "
+          "deadheat run --mode record --out FOLDER --, or set DEADHEAT_OPTIONS=record=FOLDER");
+    return;
+  }
+  wall_at_start = clock_nanoseconds(CLOCK_MONOTONIC);
+  if (options.arena >= 0 && attach(options.arena)) set_module_folder(options.record);
+}
+
+int finish(int status) {
+  if (__atomic_exchange_n(&finished, true, __ATOMIC_ACQ_REL) || arena == nullptr) return status;
+  DhRecord* const record = __dh_record;
+  Inside const inside(record);
+  end_stream(record, kProcessEnded, status);
+  arena->wall_nanoseconds = clock_nanoseconds(CLOCK_MONOTONIC) - wall_at_start;
+  arena->cpu_nanoseconds = clock_nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
+  arena->status = status;
+  __atomic_store_n(&arena->finished, 1u, __ATOMIC_RELEASE);
+  return status;
+}
+
+namespace {
+// Before any constructor, those of shared libraries included; glibc hands these functions main's arguments.
+void before_everything(int, char**, char** environment) {
+  platform::set_environment(environment);
+  initialise();
+}
+__attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char**,
+                                                                       char**) = before_everything;
+}  // namespace
+
+// --- Accesses and memory
+
+void read(const void* address, size_t size, Pc pc) { log_access(0, address, size, pc); }
+
+void write(void* address, size_t size, Pc pc) {
+  if (!platform::is_in_loader(pc.value)) log_access(1, address, size, pc);
+}
+
+void allocated(void* address, size_t size, Pc pc) {
+  if (address == nullptr || platform::is_in_loader(pc.value)) return;
+  log_note(4, number(address), size, pc);
+  log_sequencer(kAllocated, address, size);
+}
+void freeing(void* address, Pc pc) {
+  if (address != nullptr && !platform::is_in_loader(pc.value)) log_sequencer(kFreeing, address, pc.value);
+}
+void mapped(void* address, size_t size, Pc) { log_sequencer(kMapped, address, size); }
+void unmapping(void* address, size_t size, Pc) { log_sequencer(kUnmapping, address, size); }
+
+// --- Order
+
+void acquire(const volatile void* object) { log_sequencer(kAcquire, object); }
+void release(const volatile void* object) { log_sequencer(kRelease, object); }
+void release_store(const volatile void* object) { log_sequencer(kReleaseStore, object); }
+void forget(const volatile void* object) { log_sequencer(kForget, object); }
+
+void lock_acquired(const volatile void* lock, LockMode mode, Pc pc) {
+  log_sequencer(kLockAcquired, lock, (mode == LockMode::kShared ? 1 : 0) | pc.value << 1);
+}
+void lock_releasing(const volatile void* lock, Pc) { log_sequencer(kLockReleasing, lock); }
+void lock_destroyed(const volatile void* lock) { log_sequencer(kLockDestroyed, lock); }
+
+// A barrier's generations are counted here, so that a replay needs no model of barriers.
+namespace {
+
+struct Barrier {
+  const volatile void* address;
+  uint32_t participants;
+  uint32_t arrived;
+  uint64_t generation;
+  Barrier* next;
+};
+Barrier* barriers[64];
+platform::Spinlock barriers_lock;
+
+Barrier*& barrier_chain(const volatile void* barrier) { return barriers[(number(barrier) >> 4) % 64]; }
+
+// REQUIRES: barriers_lock held.
+Barrier* find_barrier(const volatile void* barrier) {
+  for (Barrier* at = barrier_chain(barrier); at != nullptr; at = at->next)
+    if (at->address == barrier) return at;
+  return nullptr;
+}
+
+}  // namespace
+
+void barrier_initialised(const volatile void* barrier, uint32_t participants) {
+  {
+    platform::SpinGuard const guard(barriers_lock);
+    Barrier* known = find_barrier(barrier);
+    if (known == nullptr) {
+      known = platform::make<Barrier>();
+      known->address = barrier;
+      known->next = barrier_chain(barrier);
+      barrier_chain(barrier) = known;
+    }
+    known->participants = participants;
+    known->arrived = 0;
+    ++known->generation;
+  }
+  log_sequencer(kBarrierInitialised, barrier, participants);
+}
+
+BarrierTicket barrier_arrive(const volatile void* barrier) {
+  DhRecord* const record = logging();
+  if (record == nullptr) return {0};
+  Inside const inside(record);
+  // Under the lock, so that who arrives later has the larger number.
+  platform::SpinGuard const guard(barriers_lock);
+  Barrier* const known = find_barrier(barrier);
+  if (known == nullptr || known->participants == 0) return {0};
+  uint64_t const generation = known->generation;
+  sequence(record, kBarrierArrive, number(barrier), generation);
+  if (++known->arrived == known->participants) {
+    known->arrived = 0;
+    ++known->generation;
+  }
+  return {generation + 1};
+}
+
+void barrier_leave(const volatile void* barrier, BarrierTicket ticket) {
+  if (ticket.generation != 0) log_sequencer(kBarrierLeave, barrier, ticket.generation - 1);
+}
+
+void barrier_destroyed(const volatile void* barrier) {
+  {
+    platform::SpinGuard const guard(barriers_lock);
+    for (Barrier** at = &barrier_chain(barrier); *at != nullptr; at = &(*at)->next)
+      if ((*at)->address == barrier) {
+        Barrier* const gone = *at;
+        *at = gone->next;
+        platform::destroy(gone);
+        break;
+      }
+  }
+  log_sequencer(kForget, barrier);
+}
+
+// --- Threads
+
+struct ThreadStart {
+  uint32_t number;
+  uint32_t parent;
+  pthread_t handle;
+  bool started;
+  ThreadStart* next;
+};
+struct ThreadRef : ThreadStart {};
+
+namespace {
+
+ThreadStart* threads;  // that can still be joined
+platform::Spinlock threads_lock;
+
+void forget_thread(ThreadStart* thread) {
+  platform::SpinGuard const guard(threads_lock);
+  for (ThreadStart** at = &threads; *at != nullptr; at = &(*at)->next)
+    if (*at == thread) {
+      *at = thread->next;
+      break;
+    }
+}
+
+}  // namespace
+
+ThreadStart* thread_creating(Pc) {
+  initialise();
+  DhRecord* const parent = logging();
+  if (parent == nullptr || arena == nullptr) return nullptr;
+  Inside const inside(parent);
+  auto* const start = platform::make<ThreadStart>();
+  start->number = __atomic_fetch_add(&arena->next_thread, 1, __ATOMIC_RELAXED);
+  start->parent = parent->thread;
+  sequence(parent, kThreadCreated, 0, start->number);
+  return start;
+}
+
+void thread_create_failed(ThreadStart* start) {
+  if (start != nullptr) platform::destroy(start);
+}
+
+void thread_started(ThreadStart* start) {
+  if (start == nullptr) return;
+  __dh_record = take_slot(start->number);
+  start->handle = pthread_self();
+  {
+    platform::SpinGuard const guard(threads_lock);
+    start->next = threads;
+    threads = start;
+  }
+  log_sequencer(kThreadStarted, nullptr, start->parent);
+}
+
+void thread_finishing() {
+  DhRecord* const record = __dh_record;
+  if (record == &discard) return;
+  {
+    Inside const inside(record);
+    sequence(record, kThreadFinishing, 0, 0);
+    end_stream(record, kThreadEnded, 0);
+  }
+  // What is left of the thread is libc's.
+  __dh_record = &discard;
+  leave_slot(record);
+}
+
+ThreadRef* thread_find(pthread_t handle) {
+  platform::SpinGuard const guard(threads_lock);
+  for (ThreadStart* at = threads; at != nullptr; at = at->next)
+    if (pthread_equal(at->handle, handle)) return static_cast<ThreadRef*>(at);
+  return nullptr;
+}
+
+void thread_joined(ThreadRef* thread) {
+  if (thread == nullptr) return;
+  log_sequencer(kThreadJoined, nullptr, thread->number);
+  forget_thread(thread);
+}
+
+void thread_detached(ThreadRef* thread) {
+  if (thread != nullptr) forget_thread(thread);
+}
+
+void thread_named(pthread_t handle, const char* name) {
+  ThreadRef* const thread = thread_find(handle);
+  if (name == nullptr) return;
+  uint64_t first = 0;
+  for (unsigned i = 0; i < 8 && name[i] != '\0'; ++i)
+    first |= static_cast<uint64_t>(static_cast<uint8_t>(name[i])) << (8 * i);
+  log_note(3, thread == nullptr ? 0 : thread->number, first, {0});
+}
+
+// --- Processes. The child of a fork is another program: its memory is shared with nobody, and it is not
+// recorded.
+
+void fork_preparing() {
+  log_sequencer(kForked, nullptr);
+  ++__dh_record->inside;
+  arena_fork_preparing();
+  threads_lock.lock();
+  barriers_lock.lock();
+  platform::memory_fork_preparing();
+}
+
+namespace {
+void fork_done() {
+  platform::memory_fork_done();
+  barriers_lock.unlock();
+  threads_lock.unlock();
+  arena_fork_done();
+}
+}  // namespace
+
+void fork_parent() {
+  fork_done();
+  --__dh_record->inside;
+}
+
+void fork_child() {
+  fork_done();
+  __dh_record = detached_copy(__dh_record);
+  if (__dh_record->inside != 0) --__dh_record->inside;
+  arena = nullptr;
+  set_module_folder(nullptr);
+}
+
+void before_exec() {
+  log_sequencer(kExec, nullptr);
+  finish(0);
+}
+
+// --- Signals and annotations
+
+// A handler may start where its call can be given a place in the log: while invisible code runs, or at a
+// value hook. So visible code counts as inside; and the thread is made to come here with its next value.
+bool inside_runtime() {
+  DhRecord* const record = __dh_record;
+  if (record == &discard) return false;
+  if (record->inside == 0 && record->invisible != 0) return false;
+  record->tags = no_tags;
+  __atomic_store_n(&record->attention, 1u, __ATOMIC_RELAXED);
+  return true;
+}
+
+void ignore_begin(bool reads, bool writes) { log_note(0, (reads ? 1 : 0) | (writes ? 2 : 0), 0, {0}); }
+void ignore_end(bool reads, bool writes) { log_note(1, (reads ? 1 : 0) | (writes ? 2 : 0), 0, {0}); }
+void ignore_sync_begin() { log_note(0, 4, 0, {0}); }
+void ignore_sync_end() { log_note(1, 4, 0, {0}); }
+
+void benign_race(const volatile void* address, size_t size, const char*, Pc pc) {
+  log_note(2, number(address), size, pc);
+}
+
+}  // namespace deadheat::lane

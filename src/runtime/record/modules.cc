@@ -1,0 +1,151 @@
+// What was loaded: the modules' IR and addresses go into the recording's folder, and the set of instrumented
+// functions answers whether a call's target is visible.
+#include "runtime/record/modules.h"
+
+#include "runtime/platform/memory.h"
+#include "runtime/platform/print.h"
+#include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
+#include "runtime/record/stream.h"
+
+namespace deadheat::record {
+namespace {
+
+// Open addressing; a full table is replaced by a larger one, and the old one stays for those who still read
+// it.
+struct Table {
+  uint64_t mask;
+  uint64_t count;
+  uint64_t entries[];
+};
+Table* table;
+platform::Spinlock table_lock;
+
+uint64_t slot_of(uint64_t address) { return address * UINT64_C(0x9E3779B97F4A7C15) >> 20; }
+
+Table* make_table(uint64_t size) {
+  auto* const made = static_cast<Table*>(platform::map_pages(sizeof(Table) + size * sizeof(uint64_t),
+                                                             "the addresses of instrumented functions"));
+  made->mask = size - 1;
+  return made;
+}
+
+void insert(Table* into, uint64_t address) {
+  for (uint64_t i = slot_of(address);; ++i) {
+    uint64_t& entry = into->entries[i & into->mask];
+    if (entry == address) return;
+    if (entry != 0) continue;
+    __atomic_store_n(&entry, address, __ATOMIC_RELEASE);
+    ++into->count;
+    return;
+  }
+}
+
+void add(uint64_t address) {
+  Table* current = table;
+  if (current == nullptr || current->count * 2 > current->mask) {
+    Table* const larger = make_table(current == nullptr ? 4096 : (current->mask + 1) * 4);
+    for (uint64_t i = 0; current != nullptr && i <= current->mask; ++i)
+      if (current->entries[i] != 0) insert(larger, current->entries[i]);
+    __atomic_store_n(&table, larger, __ATOMIC_RELEASE);
+    current = larger;
+  }
+  insert(current, address);
+}
+
+bool contains(uint64_t address) {
+  const Table* const current = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+  if (current == nullptr) return false;
+  for (uint64_t i = slot_of(address);; ++i) {
+    uint64_t const entry = __atomic_load_n(&current->entries[i & current->mask], __ATOMIC_ACQUIRE);
+    if (entry == address) return true;
+    if (entry == 0) return false;
+  }
+}
+
+bool write_all(int fd, const void* data, size_t size) {
+  for (size_t done = 0; done < size;) {
+    long const written = platform::sys_write(fd, static_cast<const uint8_t*>(data) + done, size - done);
+    if (written == -EINTR) continue;
+    if (written <= 0) return false;
+    done += static_cast<size_t>(written);
+  }
+  return true;
+}
+
+bool write_file(const char* path, const void* data, size_t size) {
+  long const fd = platform::sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (platform::failed(fd)) return false;
+  bool const done = write_all(static_cast<int>(fd), data, size);
+  platform::sys_close(static_cast<int>(fd));
+  return done;
+}
+
+const char* folder;
+unsigned maps;
+
+void hex16(platform::Text& text, uint64_t value) {
+  for (int shift = 60; shift >= 0; shift -= 4) text.append_char("0123456789abcdef"[value >> shift & 15]);
+}
+
+bool save(const DhRecordModule* const* begin, const DhRecordModule* const* end, const DhRecordFunction* first,
+          const DhRecordFunction* last) {
+  platform::Text map;
+  for (const DhRecordModule* const* at = begin; at != end; ++at) {
+    const DhRecordModule& module = **at;
+    platform::Text path;
+    path.append("%s/modules/", folder);
+    hex16(path, module.id);
+    path.append(".bc");
+    if (!write_file(path.c_str(), module.ir, module.ir_size)) return false;
+    map.append("module ");
+    hex16(map, module.id);
+    map.append(" %llu\nglobals", static_cast<unsigned long long>(module.global_count));
+    for (uint64_t i = 0; i < module.global_count; ++i)
+      map.append(" %llx", static_cast<unsigned long long>(reinterpret_cast<uint64_t>(module.globals[i])));
+    map.append("\n");
+  }
+  for (const DhRecordFunction* at = first; at != last; ++at) {
+    map.append("function ");
+    hex16(map, at->module->id);
+    map.append(" %llu %llx\n", static_cast<unsigned long long>(at->index),
+               static_cast<unsigned long long>(reinterpret_cast<uint64_t>(at->address)));
+  }
+  platform::Text path;
+  path.append("%s/modules/%u.map", folder, maps++);
+  return write_file(path.c_str(), map.data(), map.size());
+}
+
+}  // namespace
+
+void set_module_folder(const char* path) { folder = path; }
+
+}  // namespace deadheat::record
+
+using namespace deadheat;
+using namespace deadheat::record;
+
+void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin,
+                      const DhRecordModule* const* end, const DhRecordFunction* first,
+                      const DhRecordFunction* last) {
+  if (abi_version != DEADHEAT_RECORD_ABI_VERSION)
+    platform::die(70,
+                  "this program was instrumented for record interface %u, the runtime linked with it has %u; "
+                  "rebuild it with one version of Deadheat",
+                  abi_version, DEADHEAT_RECORD_ABI_VERSION);
+  Inside const inside(__dh_record);
+  platform::SpinGuard const guard(table_lock);
+  for (const DhRecordFunction* at = first; at != last; ++at) add(reinterpret_cast<uint64_t>(at->address));
+  if (arena == nullptr || folder == nullptr) return;
+  if (!save(begin, end, first, last)) {
+    platform::warn("%s: the program's modules could not be saved there: nothing is recorded", folder);
+    __atomic_store_n(&arena->stop, kDhStopDisk, __ATOMIC_RELEASE);
+  }
+}
+
+uint32_t __dh_rec_is_visible_slow(const void* target, uint64_t* cache) {
+  auto const address = reinterpret_cast<uint64_t>(target);
+  bool const is_visible = contains(address);
+  *cache = address | (is_visible ? uint64_t{1} << 63 : 0);
+  return is_visible ? 1 : 0;
+}

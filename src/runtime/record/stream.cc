@@ -1,0 +1,210 @@
+#include "runtime/record/stream.h"
+
+#include <linux/futex.h>
+#include <time.h>
+
+#include "runtime/lane.h"
+#include "runtime/platform/memory.h"
+#include "runtime/platform/syscalls.h"
+
+namespace deadheat::record {
+
+DhArena* arena;
+DhRecord discard;
+uint64_t* no_tags;
+
+namespace {
+
+// Where items of threads that are not recorded go.
+uint8_t nowhere[kDhRingSlack * 2];
+
+long futex(uint32_t* word, int operation, uint32_t value, const timespec* timeout = nullptr) {
+  return platform::syscall6(SYS_futex, reinterpret_cast<long>(word), operation, value,
+                            reinterpret_cast<long>(timeout));
+}
+
+// The ring is full: waits for the writer, but never for one that is gone.
+__attribute__((noinline, cold)) void wait_for_room(DhRecord* record) {
+  uint32_t beat = __atomic_load_n(&arena->writer_beat, __ATOMIC_ACQUIRE);
+  for (unsigned silent = 0; record->is_off == 0;) {
+    if (__atomic_load_n(&arena->stop, __ATOMIC_ACQUIRE) != kDhRun) {
+      end_stream(record, kStopped, 0);
+      return;
+    }
+    uint64_t const consumed = __atomic_load_n(&record->consumed, __ATOMIC_ACQUIRE);
+    record->limit = consumed + kDhRingBytes - kDhRingSlack;
+    if (record->written + kDhRingSlack <= record->limit) return;
+    __atomic_store_n(&record->waiting, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&arena->writer_wake, 1, __ATOMIC_RELEASE);
+    futex(&arena->writer_wake, FUTEX_WAKE, 1);
+    timespec const wait = {0, 20'000'000};
+    if (__atomic_load_n(&record->consumed, __ATOMIC_ACQUIRE) == consumed)
+      futex(&record->waiting, FUTEX_WAIT, 1, &wait);
+    uint32_t const now = __atomic_load_n(&arena->writer_beat, __ATOMIC_ACQUIRE);
+    silent = now == beat ? silent + 1 : 0;
+    beat = now;
+    if (silent == 250) __atomic_store_n(&arena->stop, kDhStopWriterGone, __ATOMIC_RELEASE);
+  }
+}
+
+}  // namespace
+
+Item::Item(DhRecord* record, Tag tag, bool may_wait) : record_(record) {
+  if (__builtin_expect(may_wait && record->is_off == 0 && record->written + kDhRingSlack > record->limit, 0))
+    wait_for_room(record);
+  start_ = record->is_off != 0 ? nowhere : record->ring + (record->written & (kDhRingBytes - 1));
+  at_ = start_;
+  uint64_t const run = record->run;
+  record->run = 0;
+  if (run < 15) {
+    byte(static_cast<uint8_t>(tag | run << 4));
+  } else {
+    byte(static_cast<uint8_t>(tag | 15 << 4));
+    varint(run - 15);
+  }
+}
+
+Item::~Item() {
+  if (record_->is_off != 0) return;
+  __atomic_store_n(&record_->written, record_->written + static_cast<uint64_t>(at_ - start_),
+                   __ATOMIC_RELEASE);
+}
+
+void end_stream(DhRecord* record, EndKind kind, int status) {
+  if (record->is_off != 0) return;
+  {
+    Item item(record, kTagEnd, /*may_wait=*/false);
+    item.byte(kind);
+    item.signed_varint(static_cast<uint64_t>(static_cast<int64_t>(status)));
+  }
+  __atomic_store_n(&record->is_off, 1u, __ATOMIC_RELEASE);
+}
+
+void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
+  if (record->is_off != 0) return;
+  uint64_t const number = __atomic_fetch_add(&arena->next_number, 1, __ATOMIC_SEQ_CST);
+  Item item(record, kTagSequencer);
+  item.byte(kind);
+  item.varint(number - record->last_number);
+  item.signed_varint(object - record->last_object);
+  item.word(dh_record_digest(record->hash), 4);
+  item.varint(extra);
+  record->last_number = number;
+  record->last_object = object;
+  ++record->regions;
+}
+
+// --- The predictor
+
+namespace {
+
+uint8_t* granule_of(DhRecord* record, uint64_t address, uint64_t* tags) {
+  uint64_t const granule = address >> 3;
+  uint64_t& tag = tags[granule & (kDhGranules - 1)];
+  uint8_t* const bytes = record->image + (address & kDhImageMask & ~uint64_t{7});
+  if (tag != granule) {
+    tag = granule;
+    *reinterpret_cast<uint64_t*>(bytes) = 0;
+  }
+  return bytes + (address & 7);
+}
+
+// The tags proper, whatever the hooks see at the moment. Kept behind the image.
+uint64_t* real_tags(DhRecord* record) {
+  return reinterpret_cast<uint64_t*>(record->image + (uint64_t{kDhGranules} << 3));
+}
+
+void put(uint8_t* at, uint64_t value, uint32_t size) {
+  for (uint32_t i = 0; i < size; ++i) at[i] = static_cast<uint8_t>(value >> (8 * i));
+}
+
+bool holds(const uint8_t* at, uint64_t value, uint32_t size) {
+  for (uint32_t i = 0; i < size; ++i)
+    if (at[i] != static_cast<uint8_t>(value >> (8 * i))) return false;
+  return true;
+}
+
+// REQUIRES: within one granule.
+void value_within(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
+  uint64_t* const tags = real_tags(record);
+  uint64_t const granule = address >> 3;
+  if (tags[granule & (kDhGranules - 1)] == granule &&
+      holds(record->image + (address & kDhImageMask), value, size)) {
+    ++record->run;
+    return;
+  }
+  put(granule_of(record, address, tags), value, size);
+  uint32_t const log = size == 1 ? 0 : size == 2 ? 1 : size <= 4 ? 2 : 3;
+  ++record->loads;
+  Item item(record, static_cast<Tag>(kTagValue + log));
+  item.word(value, 1u << log);
+}
+
+uint64_t low_bytes(uint64_t value, uint32_t size) {
+  return size >= 8 ? value : value & ((uint64_t{1} << (8 * size)) - 1);
+}
+
+}  // namespace
+
+void value_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
+  uint32_t const first = 8 - static_cast<uint32_t>(address & 7);
+  if (size <= first) return value_within(record, address, low_bytes(value, size), size);
+  value_within(record, address, low_bytes(value, first), first);
+  value_within(record, address + first, low_bytes(value >> (8 * first), size - first), size - first);
+}
+
+void store_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
+  value = low_bytes(value, size);
+  record->hash = dh_record_mix(record->hash, address, value);
+  uint64_t* const tags = real_tags(record);
+  uint32_t const first = 8 - static_cast<uint32_t>(address & 7);
+  if (size <= first) return put(granule_of(record, address, tags), value, size);
+  put(granule_of(record, address, tags), low_bytes(value, first), first);
+  put(granule_of(record, address + first, tags), value >> (8 * first), size - first);
+}
+
+// --- Signals that wait
+
+void Inside::leave() {
+  if (record_->invisible != 0) __dh_rec_attend(record_);
+}
+
+}  // namespace deadheat::record
+
+using namespace deadheat;
+using namespace deadheat::record;
+
+// A moment for signal handlers is a value hook, or any time while invisible code runs.
+void __dh_rec_attend(DhRecord* record) {
+  if (record->inside != 0) return;
+  __atomic_store_n(&record->attention, 0u, __ATOMIC_RELAXED);
+  record->tags = real_tags(record);
+  if (lane::signals_pending == 0 || lane::deliver_pending_signals == nullptr) return;
+  uint32_t const was_invisible = record->invisible;
+  uint32_t const depth = record->depth;
+  record->invisible = 1;
+  lane::deliver_pending_signals();
+  record->invisible = was_invisible;
+  record->depth = depth;
+}
+
+void __dh_rec_load_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
+  if (__builtin_expect(record->attention != 0, 0)) __dh_rec_attend(record);
+  Inside const inside(record);
+  value_any(record, address, value, size);
+}
+
+void __dh_rec_store_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
+  // The hook has counted it in the hash already.
+  uint64_t const hash = record->hash;
+  store_any(record, address, value, size);
+  record->hash = hash;
+}
+
+void __dh_rec_load_any(const void* address, uint64_t value, uint32_t size) {
+  __dh_rec_load_slow(__dh_record, reinterpret_cast<uint64_t>(address), value, size);
+}
+
+void __dh_rec_store_any(void* address, uint64_t value, uint32_t size) {
+  store_any(__dh_record, reinterpret_cast<uint64_t>(address), value, size);
+}

@@ -1,0 +1,109 @@
+// Writing a thread's stream (src/recording/FORMAT.md) into its ring.
+#pragma once
+
+#include "runtime/record_abi.h"
+
+namespace deadheat::record {
+
+extern DhArena* arena;  // null while nothing is recorded
+
+// What threads that are not recorded use: its ring leads nowhere.
+extern DhRecord discard;
+
+enum Tag : uint8_t {
+  kTagValue = 0,  // to 3
+  kTagSequencer = 4,
+  kTagCallback = 5,
+  kTagUnwound = 6,
+  kTagLanded = 7,
+  kTagJumped = 8,
+  kTagAccess = 9,
+  kTagNote = 10,
+  kTagEnd = 11,
+  kTagMoreWords = 12,
+};
+
+enum Sequencer : uint8_t {
+  kAcquire,
+  kRelease,
+  kReleaseStore,
+  kForget,
+  kLockAcquired,
+  kLockReleasing,
+  kLockDestroyed,
+  kBarrierInitialised,
+  kBarrierArrive,
+  kBarrierLeave,
+  kThreadCreated,
+  kThreadStarted,
+  kThreadFinishing,
+  kThreadJoined,
+  kAllocated,
+  kFreeing,
+  kMapped,
+  kUnmapping,
+  kForked,
+  kExec,
+  kFence,
+  kAtomicOperation = 32,
+};
+
+// One item being written: header first, then the payload, committed when it goes out of scope.
+class Item {
+ public:
+  Item(DhRecord* record, Tag tag) : Item(record, tag, /*may_wait=*/true) {}
+  // Without waiting for room: only for the last item of a stream, which the ring keeps room for.
+  Item(DhRecord* record, Tag tag, bool may_wait);
+  ~Item();
+  Item(const Item&) = delete;
+  Item& operator=(const Item&) = delete;
+
+  void byte(uint8_t value) { *at_++ = value; }
+  void word(uint64_t value, uint32_t size = 8) {
+    for (uint32_t i = 0; i < size; ++i) *at_++ = static_cast<uint8_t>(value >> (8 * i));
+  }
+  void varint(uint64_t value) {
+    while (value >= 0x80) {
+      *at_++ = static_cast<uint8_t>(value | 0x80);
+      value >>= 7;
+    }
+    *at_++ = static_cast<uint8_t>(value);
+  }
+  void signed_varint(uint64_t value) { varint(value << 1 ^ (value >> 63 != 0 ? ~uint64_t{0} : 0)); }
+
+ private:
+  DhRecord* record_;
+  uint8_t* start_;
+  uint8_t* at_;
+};
+
+// A synchronisation happens now: draws its number and logs it. Nothing if the thread is not recorded.
+void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra);
+
+// The end of a thread's stream.
+enum EndKind : uint8_t { kThreadEnded = 0, kProcessEnded = 1, kStopped = 2 };
+void end_stream(DhRecord* record, EndKind kind, int status);
+
+// The value hook of any kind: predicted, or logged. Up to 8 bytes anywhere.
+void value_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size);
+void store_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size);
+
+// While one exists, signal handlers wait; they run when the last one goes.
+class Inside {
+ public:
+  explicit Inside(DhRecord* record) : record_(record) { ++record_->inside; }
+  ~Inside() {
+    if (--record_->inside == 0 && __builtin_expect(record_->attention != 0, 0)) leave();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  void leave();
+  DhRecord* record_;
+};
+
+// The tags of a thread that has a signal to deliver: no value is ever found in them.
+extern uint64_t* no_tags;
+
+}  // namespace deadheat::record
