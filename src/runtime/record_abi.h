@@ -140,6 +140,9 @@ DH_HOOK void __dh_rec_load1(const void* address, uint64_t value);
 DH_HOOK void __dh_rec_load2(const void* address, uint64_t value);
 DH_HOOK void __dh_rec_load4(const void* address, uint64_t value);
 DH_HOOK void __dh_rec_load8(const void* address, uint64_t value);
+DH_HOOK void __dh_rec_load_any2(const void* address, uint64_t value);
+DH_HOOK void __dh_rec_load_any4(const void* address, uint64_t value);
+DH_HOOK void __dh_rec_load_any8(const void* address, uint64_t value);
 DH_HOOK void __dh_rec_load_any(const void* address, uint64_t value, uint32_t size);
 DH_HOOK void __dh_rec_opaque(uint64_t site, uint64_t value);  // site: see DhRecordModule::id
 DH_HOOK void __dh_rec_nothing(void);                          // a call that returned nothing: keeps its place
@@ -148,6 +151,9 @@ DH_HOOK void __dh_rec_store1(void* address, uint64_t value);
 DH_HOOK void __dh_rec_store2(void* address, uint64_t value);
 DH_HOOK void __dh_rec_store4(void* address, uint64_t value);
 DH_HOOK void __dh_rec_store8(void* address, uint64_t value);
+DH_HOOK void __dh_rec_store_any2(void* address, uint64_t value);
+DH_HOOK void __dh_rec_store_any4(void* address, uint64_t value);
+DH_HOOK void __dh_rec_store_any8(void* address, uint64_t value);
 DH_HOOK void __dh_rec_store_any(void* address, uint64_t value, uint32_t size);
 
 DH_HOOK DH_SLOW void __dh_rec_load_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size);

@@ -135,10 +135,12 @@ void FunctionRecorder::access(IRBuilder<>& builder, const char* kind, Value* poi
     Value* const address =
         offset == 0 ? pointer : builder.CreateConstGEP1_64(builder.getInt8Ty(), pointer, offset);
     const std::string name = std::string("__dh_rec_") + kind;
-    if (isPowerOf2_32(size) && commonAlignment(align, offset).value() >= size)
-      hooks_.call(builder, name + std::to_string(size), {address, words[i]});
-    else
+    if (!isPowerOf2_32(size)) {
       hooks_.call(builder, name + "_any", {address, words[i], builder.getInt32(size)});
+      continue;
+    }
+    const bool is_aligned = commonAlignment(align, offset).value() >= size;
+    hooks_.call(builder, name + (is_aligned ? "" : "_any") + std::to_string(size), {address, words[i]});
   }
 }
 

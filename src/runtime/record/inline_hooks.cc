@@ -8,29 +8,39 @@
 
 namespace {
 
-// REQUIRES: the value lies within one granule.
+// An access that is not known to be aligned may cross into the next granule: that is the slow path's
+// business.
+template <class T, bool kMayCross>
+DH_ALWAYS_INLINE bool is_known(const DhRecord* record, uint64_t address) {
+  uint64_t const granule = address >> 3;
+  bool const within = !kMayCross || (address & 7) <= 8 - sizeof(T);
+  return within && record->tags[granule & (kDhGranules - 1)] == granule;
+}
+
 template <class T>
+DH_ALWAYS_INLINE T* image_of(const DhRecord* record, uint64_t address) {
+  return reinterpret_cast<T*>(record->image + (address & kDhImageMask));
+}
+
+template <class T, bool kMayCross = false>
 DH_ALWAYS_INLINE void load(uint64_t address, uint64_t value) {
   DhRecord* const record = __dh_record;
-  uint64_t const granule = address >> 3;
-  bool const known = record->tags[granule & (kDhGranules - 1)] == granule;
-  if (__builtin_expect(known && *reinterpret_cast<const T*>(record->image + (address & kDhImageMask)) ==
-                                    static_cast<T>(value),
-                       1)) {
+  if (__builtin_expect(
+          is_known<T, kMayCross>(record, address) && *image_of<T>(record, address) == static_cast<T>(value),
+          1)) {
     ++record->run;
     return;
   }
   __dh_rec_load_slow(record, address, value, sizeof(T));
 }
 
-template <class T>
+template <class T, bool kMayCross = false>
 DH_ALWAYS_INLINE void store(void* at, uint64_t value) {
   auto const address = reinterpret_cast<uint64_t>(at);
   DhRecord* const record = __dh_record;
-  uint64_t const granule = address >> 3;
   record->hash = dh_record_mix(record->hash, address, value);
-  if (__builtin_expect(record->tags[granule & (kDhGranules - 1)] == granule, 1)) {
-    *reinterpret_cast<T*>(record->image + (address & kDhImageMask)) = static_cast<T>(value);
+  if (__builtin_expect(is_known<T, kMayCross>(record, address), 1)) {
+    *image_of<T>(record, address) = static_cast<T>(value);
     return;
   }
   __dh_rec_store_slow(record, address, value, sizeof(T));
@@ -50,6 +60,15 @@ void __dh_rec_load4(const void* address, uint64_t value) {
 void __dh_rec_load8(const void* address, uint64_t value) {
   load<uint64_t>(reinterpret_cast<uint64_t>(address), value);
 }
+void __dh_rec_load_any2(const void* address, uint64_t value) {
+  load<uint16_t, true>(reinterpret_cast<uint64_t>(address), value);
+}
+void __dh_rec_load_any4(const void* address, uint64_t value) {
+  load<uint32_t, true>(reinterpret_cast<uint64_t>(address), value);
+}
+void __dh_rec_load_any8(const void* address, uint64_t value) {
+  load<uint64_t, true>(reinterpret_cast<uint64_t>(address), value);
+}
 void __dh_rec_opaque(uint64_t site, uint64_t value) { load<uint64_t>(site, value); }
 void __dh_rec_nothing() { ++__dh_record->run; }
 
@@ -57,6 +76,10 @@ void __dh_rec_store1(void* address, uint64_t value) { store<uint8_t>(address, va
 void __dh_rec_store2(void* address, uint64_t value) { store<uint16_t>(address, value); }
 void __dh_rec_store4(void* address, uint64_t value) { store<uint32_t>(address, value); }
 void __dh_rec_store8(void* address, uint64_t value) { store<uint64_t>(address, value); }
+
+void __dh_rec_store_any2(void* address, uint64_t value) { store<uint16_t, true>(address, value); }
+void __dh_rec_store_any4(void* address, uint64_t value) { store<uint32_t, true>(address, value); }
+void __dh_rec_store_any8(void* address, uint64_t value) { store<uint64_t, true>(address, value); }
 
 // The cache holds the target seen last, and in its highest bit, which no address uses, the answer.
 uint32_t __dh_rec_is_visible(const void* target, uint64_t* cache) {

@@ -98,50 +98,51 @@ void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
 
 namespace {
 
-uint8_t* granule_of(DhRecord* record, uint64_t address, uint64_t* tags) {
-  uint64_t const granule = address >> 3;
-  uint64_t& tag = tags[granule & (kDhGranules - 1)];
-  uint8_t* const bytes = record->image + (address & kDhImageMask & ~uint64_t{7});
-  if (tag != granule) {
-    tag = granule;
-    *reinterpret_cast<uint64_t*>(bytes) = 0;
-  }
-  return bytes + (address & 7);
-}
-
 // The tags proper, whatever the hooks see at the moment. Kept behind the image.
 uint64_t* real_tags(DhRecord* record) {
   return reinterpret_cast<uint64_t*>(record->image + (uint64_t{kDhGranules} << 3));
 }
 
-void put(uint8_t* at, uint64_t value, uint32_t size) {
-  for (uint32_t i = 0; i < size; ++i) at[i] = static_cast<uint8_t>(value >> (8 * i));
+uint64_t low_bytes(uint64_t value, uint32_t size) {
+  return size >= 8 ? value : value & ((uint64_t{1} << (8 * size)) - 1);
 }
 
-bool holds(const uint8_t* at, uint64_t value, uint32_t size) {
-  for (uint32_t i = 0; i < size; ++i)
-    if (at[i] != static_cast<uint8_t>(value >> (8 * i))) return false;
-  return true;
-}
+// Some bytes of one granule, as the predictor has them.
+struct Bytes {
+  uint64_t* tag;
+  uint64_t* image;
+  uint64_t granule;
+  uint64_t mask;
+  uint32_t shift;
 
-// REQUIRES: within one granule.
+  Bytes(DhRecord* record, uint64_t address, uint32_t size)
+      : tag(real_tags(record) + ((address >> 3) & (kDhGranules - 1))),
+        image(reinterpret_cast<uint64_t*>(record->image + (address & kDhImageMask & ~uint64_t{7}))),
+        granule(address >> 3),
+        mask(low_bytes(~uint64_t{0}, size)),
+        shift(static_cast<uint32_t>(address & 7) * 8) {}
+
+  bool are(uint64_t value) const { return *tag == granule && (*image >> shift & mask) == value; }
+  // Of a granule that is new to the predictor, the other bytes are taken to be 0, here and in the replay.
+  void set(uint64_t value) {
+    uint64_t const others = *tag == granule ? *image & ~(mask << shift) : 0;
+    *tag = granule;
+    *image = others | value << shift;
+  }
+};
+
+// REQUIRES: within one granule; no bits of `value` beyond `size`.
 void value_within(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
-  uint64_t* const tags = real_tags(record);
-  uint64_t const granule = address >> 3;
-  if (tags[granule & (kDhGranules - 1)] == granule &&
-      holds(record->image + (address & kDhImageMask), value, size)) {
+  Bytes bytes(record, address, size);
+  if (bytes.are(value)) {
     ++record->run;
     return;
   }
-  put(granule_of(record, address, tags), value, size);
+  bytes.set(value);
   uint32_t const log = size == 1 ? 0 : size == 2 ? 1 : size <= 4 ? 2 : 3;
   ++record->loads;
   Item item(record, static_cast<Tag>(kTagValue + log));
   item.word(value, 1u << log);
-}
-
-uint64_t low_bytes(uint64_t value, uint32_t size) {
-  return size >= 8 ? value : value & ((uint64_t{1} << (8 * size)) - 1);
 }
 
 }  // namespace
@@ -156,11 +157,10 @@ void value_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size
 void store_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
   value = low_bytes(value, size);
   record->hash = dh_record_mix(record->hash, address, value);
-  uint64_t* const tags = real_tags(record);
   uint32_t const first = 8 - static_cast<uint32_t>(address & 7);
-  if (size <= first) return put(granule_of(record, address, tags), value, size);
-  put(granule_of(record, address, tags), low_bytes(value, first), first);
-  put(granule_of(record, address + first, tags), value >> (8 * first), size - first);
+  if (size <= first) return Bytes(record, address, size).set(value);
+  Bytes(record, address, first).set(low_bytes(value, first));
+  Bytes(record, address + first, size - first).set(value >> (8 * first));
 }
 
 // --- Signals that wait
