@@ -4,6 +4,7 @@
 #include "runtime/platform/print.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
+#include "runtime/platform/tool_process.h"
 
 namespace deadheat::record {
 namespace {
@@ -104,6 +105,39 @@ DhRecord* detached_copy(const DhRecord* record) {
   *copy = *record;  // with its predictor, which this process has a copy of
   copy->is_off = 1;
   return copy;
+}
+
+int start_writer(const char* tool, const char* folder) {
+  const char* const path = platform::find_tool(tool);
+  if (path == nullptr) {
+    platform::warn(
+        "not recorded: the deadheat program is not found; say where it is by DEADHEAT_OPTIONS=tool=PATH");
+    return -1;
+  }
+  long const made = platform::syscall6(SYS_memfd_create, reinterpret_cast<long>("deadheat-arena"), 0);
+  int const descriptor = platform::failed(made)
+                             ? -1
+                             : static_cast<int>(platform::syscall6(SYS_fcntl, made, F_DUPFD_CLOEXEC, 900));
+  if (!platform::failed(made)) platform::sys_close(static_cast<int>(made));
+  if (descriptor < 0 || platform::failed(platform::syscall6(SYS_ftruncate, descriptor, 4096))) {
+    platform::warn("not recorded: no memory to share with the writer");
+    return -1;
+  }
+  DhArena header = {};
+  header.magic = DH_ARENA_MAGIC;
+  header.version = DEADHEAT_RECORD_ABI_VERSION;
+  platform::sys_write(descriptor, &header, sizeof header);
+  platform::Text arena_of;
+  arena_of.append("%d:3", platform::sys_getpid());
+  const char* const arguments[] = {path, "record-writer", "--arena-of", arena_of.c_str(), folder, nullptr};
+  long const nothing = platform::sys_open("/dev/null", O_RDONLY | O_CLOEXEC, 0);
+  int const descriptors[] = {static_cast<int>(nothing), 2, 2, descriptor};
+  bool const started = platform::start_tool(path, arguments, descriptors, 4);
+  if (!platform::failed(nothing)) platform::sys_close(static_cast<int>(nothing));
+  if (started) return descriptor;
+  platform::warn("not recorded: %s: cannot be run", path);
+  platform::sys_close(descriptor);
+  return -1;
 }
 
 bool attach(int descriptor) {

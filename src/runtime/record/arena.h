@@ -9,6 +9,10 @@ namespace deadheat::record {
 // that cannot be done: then nothing is recorded.
 bool attach(int descriptor);
 
+// Starts a writer of our own for a program that is simply run, recording into `folder`. The arena's
+// descriptor, or -1 with a line on standard error.
+int start_writer(const char* tool, const char* folder);
+
 // Makes `discard` usable; before anything else.
 void prepare_discard();
 

@@ -89,7 +89,8 @@ void initialise() {
     return;
   }
   wall_at_start = clock_nanoseconds(CLOCK_MONOTONIC);
-  if (options.arena >= 0 && attach(options.arena)) set_module_folder(options.record);
+  int const descriptor = options.arena >= 0 ? options.arena : start_writer(options.tool, options.record);
+  if (descriptor >= 0 && attach(descriptor)) set_module_folder(options.record);
 }
 
 int finish(int status) {

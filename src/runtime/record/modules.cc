@@ -118,7 +118,24 @@ bool save(const DhRecordModule* const* begin, const DhRecordModule* const* end, 
 
 }  // namespace
 
-void set_module_folder(const char* path) { folder = path; }
+void set_module_folder(const char* path) {
+  folder = path;
+  if (path == nullptr) return;
+  // The program may go elsewhere before it loads its last library.
+  static char absolute[4096];
+  platform::Text full;
+  if (path[0] != '/' &&
+      !platform::failed(platform::syscall6(SYS_getcwd, reinterpret_cast<long>(absolute), sizeof absolute)))
+    full.append("%s/", absolute);
+  full.append("%s", path);
+  if (full.size() >= sizeof absolute) return;
+  platform::copy(absolute, full.c_str(), full.size() + 1);
+  folder = absolute;
+  platform::Text modules;
+  modules.append("%s/modules", folder);
+  platform::syscall6(SYS_mkdir, reinterpret_cast<long>(folder), 0777);
+  platform::syscall6(SYS_mkdir, reinterpret_cast<long>(modules.c_str()), 0777);
+}
 
 }  // namespace deadheat::record
 
