@@ -267,7 +267,8 @@ void ModulePlan::plan(Function& function) {
       ++next_site_;
     }
   for (Instruction& instruction : instructions(function)) {
-    if (isa<InvokeInst>(instruction)) plan.has_invokes = true;
+    // Unoptimised code has landing pads that nothing reaches any more.
+    if (isa<InvokeInst>(instruction) || isa<LandingPadInst>(instruction)) plan.has_invokes = true;
     if (auto* load = dyn_cast<LoadInst>(&instruction)) {
       if (load->isAtomic())
         add(plan, PointKind::kAtomic, load, load->getType());
