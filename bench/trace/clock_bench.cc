@@ -50,7 +50,7 @@ class SharedCopies {
   void fork(std::size_t t, std::size_t child) { sync(EventKind::kFork, t, child); }
   std::uint32_t at(std::size_t t, std::size_t u) {
     return clocks_.time(ThreadId(static_cast<std::uint32_t>(t)))
-        .at(ThreadId(static_cast<std::uint32_t>(u)))
+        .at(clocks_.slots().of(ThreadId(static_cast<std::uint32_t>(u))))
         .value();
   }
 

@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cmath>
 #include <map>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -14,16 +13,14 @@
 #include "cli/progress.h"
 #include "cli/reporting.h"
 #include "cli/signals.h"
+#include "cli/trace_input.h"
 #include "detect/pipeline.h"
 #include "report/collect.h"
 #include "report/prose.h"
-#include "trace/checker.h"
 #include "trace/trace.h"
 
 namespace deadheat::cli {
 namespace {
-
-using EventPair = std::pair<std::uint64_t, std::uint64_t>;
 
 // "4G", "512M", "1000000".
 bool parse_bytes(const std::string& text, std::uint64_t& bytes) {
@@ -108,16 +105,20 @@ class AnalyzeCommand : public Command {
     for (const detect::DetectorInfo& info : detect::all_detectors()) {
       known += fmt::format("\n    {:<10} {}{}", info.name, info.is_filter ? "(filter) " : "", info.guarantee);
     }
-    app.add_option("TRACE", input_, "a trace: STD text, or Deadheat's own")->required();
+    app.add_option("TRACE", input_, "a trace: STD text, or Deadheat's own; - is standard input")->required();
     app.add_option("--detectors", detectors_,
                    "detectors, separated by commas, each with filters before it (spans|fasttrack); default: "
                    "shb,mcm, or "
                    "rdit for a trace with untraced calls; known:" +
                        known)
         ->type_name("NAMES");
-    app.add_option("--solver-seconds", solver_seconds_, "time for all solver work of one detector")
+    app.add_option("--solver-seconds", solver_seconds_, "time for each detector that uses a solver")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber)
+        ->check([](const std::string& text) {
+          double seconds = 0;
+          bool ok = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && std::isfinite(seconds);
+          return ok ? std::string() : fmt::format("expected a number above 0, found \"{}\"", text);
+        })
         ->capture_default_str();
     app.add_option("--solver-memory", solver_memory_, "memory that one detector may use, for example 4G")
         ->type_name("BYTES")
@@ -138,14 +139,21 @@ class AnalyzeCommand : public Command {
       return fail(fmt::format("--solver-memory: expected a size like 4G, found \"{}\"", solver_memory_));
     }
     if (!reporting_.prepare()) return kExitUsage;
-    auto source = open_checked_trace(input_);
-    if (!source) return fail(source.error().message);
-
     Progress progress(!reporting_.quiet());
     options.cancelled = &interrupt_flag();
+    auto input = TraceInput::open(input_, *options.cancelled);
+    if (!input) return fail(input.error().message);
+    trace_ = &*input;
+    if (input->cut_short()) {
+      // What came until then is worth a look, a short one; a further Ctrl-C ends that.
+      forget_interrupt();
+      options.solver_seconds = std::min(options.solver_seconds, 1.0);
+    }
+    auto source = trace_->read_checked();
+    if (!source) return fail(source.error().message);
     options.progress = [&](double fraction) { progress.show("solving", fraction); };
     report::Report report;
-    if (detectors_.empty()) detectors_ = default_detectors(report, progress);
+    if (detectors_.empty()) detectors_ = default_detectors(report, progress, options);
     // One list per pipeline: a race is named after the whole pipeline that found it.
     std::vector<std::string> specs = split(detectors_);
     std::vector<detect::RaceList> lists(specs.size());
@@ -166,16 +174,15 @@ class AnalyzeCommand : public Command {
     if (!events) return fail(prefixed(events.error().message));
 
     describe(report, **source, *events, pipelines, options.is_cancelled());
+    spell_out_cuts(report, lists, options.is_cancelled());
     std::vector<report::Finding> instances;
-    std::map<EventPair, detect::Race*> with_cut;
     for (std::size_t i = 0; i < lists.size(); i++) {
       for (detect::Race& race : lists[i].races) {
         instances.push_back(finding_of(race, specs[i], (*source)->names()));
-        if (!race.cut.empty()) with_cut[{race.first.index.value(), race.second.index.value()}] = &race;
+        race.witness = {};
       }
     }
     report::add_findings(report, std::move(instances), reporting_.suppressions());
-    expand_witnesses(report, with_cut);
     spell_out(report);
     return reporting_.finish(report, kExitClean);
   }
@@ -188,7 +195,7 @@ class AnalyzeCommand : public Command {
 
   // Errors of readers name the file already; those of detectors do not.
   std::string prefixed(const std::string& message) const {
-    return message.starts_with(input_) ? message : fmt::format("{}: {}", input_, message);
+    return message.starts_with(trace_->shown()) ? message : fmt::format("{}: {}", trace_->shown(), message);
   }
 
   static std::vector<std::string> split(std::string_view list) {
@@ -201,46 +208,42 @@ class AnalyzeCommand : public Command {
     }
   }
 
-  // A streaming detector says its witness as a cut; only reading the trace again can spell it out. That is
-  // done for the findings that are shown, as long as it does not take longer than the analysis did.
-  void expand_witnesses(report::Report& report, const std::map<EventPair, detect::Race*>& with_cut) const {
-    std::uint64_t budget = 50'000'000;
+  // A witness that is a part of the trace comes as a cut; only reading the trace again can spell it out. That
+  // is done as long as it does not take longer than the analysis did, nor more space than anybody reads.
+  void spell_out_cuts(report::Report& report, std::vector<detect::RaceList>& lists, bool cancelled) const {
+    std::uint64_t budget = cancelled ? 5'000'000 : 50'000'000;
     std::uint64_t left_out = 0;
-    for (report::Finding& finding : report.findings) {
-      if (!finding.witness.empty()) continue;
-      EventPair events = {finding.accesses[0].event.value_or(0), finding.accesses[1].event.value_or(0)};
-      if (events.first > events.second) std::swap(events.first, events.second);
-      auto it = with_cut.find(events);
-      if (it == with_cut.end()) continue;
-      if (events.second > budget) {
-        left_out++;
-        continue;
+    std::vector<detect::Race*> races;
+    for (detect::RaceList& list : lists) {
+      for (detect::Race& race : list.races) {
+        if (!race.witness.empty() || race.cut.empty()) continue;
+        if (race.second.index.value() > budget) {
+          left_out++;
+          continue;
+        }
+        budget -= race.second.index.value();
+        races.push_back(&race);
       }
-      budget -= events.second;
-      auto again = open_trace(input_);
-      if (!again) continue;
-      auto witness = detect::expand_witness(**again, *it->second);
-      if (!witness) continue;
-      for (EventIndex index : *witness) finding.witness.push_back(index.value());
+    }
+    if (!races.empty()) {
+      if (auto again = trace_->read()) (void)detect::expand_witnesses(**again, races).ok();
     }
     if (left_out > 0) {
-      report.notes.push_back(
-          fmt::format("{} witness{} left out: the trace is too long to read it again for each", left_out,
-                      left_out == 1 ? "" : "es"));
+      report.notes.push_back(fmt::format("{} witness{} left out: together they are too long", left_out,
+                                         left_out == 1 ? "" : "es"));
     }
   }
 
   // Every sound race, unless the trace is so long that a solver would take an hour to read it. One reading
   // tells.
-  std::string default_detectors(report::Report& report, Progress& progress) const {
+  std::string default_detectors(report::Report& report, Progress& progress,
+                                const detect::Options& options) const {
     constexpr std::uint64_t kLong = 5'000'000;
     std::uint64_t count = 0;
     bool has_gaps = false;
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(input_, ignored)) return "shb";
-    auto source = open_trace(input_);
+    auto source = trace_->read();
     std::vector<Event> events(4096);
-    while (source && !has_gaps) {
+    while (source && !has_gaps && !options.is_cancelled()) {
       auto got = (*source)->read(events);
       if (!got || *got == 0) break;  // what is wrong is said by the reading that counts
       for (const Event& event : std::span(events).first(*got)) has_gaps |= event.kind == EventKind::kEnter;
@@ -267,7 +270,7 @@ class AnalyzeCommand : public Command {
       for (std::size_t i = first_shown(finding); i < finding.witness.size(); i++) steps[finding.witness[i]];
     }
     if (steps.empty()) return;
-    auto source = open_trace(input_);
+    auto source = trace_->read();
     if (!source) return;
     Event event;
     auto next = steps.begin();
@@ -298,18 +301,24 @@ class AnalyzeCommand : public Command {
         for (const auto& [counter, value] : counters) {
           report.statistics[fmt::format("{}: {} {}", pipeline.spec(), stage, counter)] =
               std::to_string(value);
-          if (counter != "undecided" || value == 0) continue;
-          report.incomplete = true;
-          std::string why = cancelled ? "when it was interrupted"
-                                      : fmt::format("after --solver-seconds {}", solver_seconds_);
-          report.notes.push_back(fmt::format("incomplete: {} left {} pair{} of places undecided {}",
-                                             pipeline.spec(), value, value == 1 ? "" : "s", why));
         }
+      }
+      if (std::string why = pipeline.incomplete(); !why.empty()) {
+        report.incomplete = true;
+        report.notes.push_back(fmt::format("incomplete: {} {}{}", pipeline.spec(), why,
+                                           cancelled
+                                               ? ""
+                                               : fmt::format(" (--solver-seconds {}, --solver-memory {})",
+                                                             solver_seconds_, solver_memory_)));
       }
     }
     if (cancelled) {
       report.incomplete = true;
       report.notes.push_back(fmt::format("incomplete: interrupted after {} events", events));
+    }
+    if (trace_->cut_short()) {
+      report.incomplete = true;
+      report.notes.push_back(fmt::format("incomplete: interrupted while {} was read", trace_->shown()));
     }
     if (!source.note().empty()) {
       report.incomplete = true;
@@ -318,6 +327,7 @@ class AnalyzeCommand : public Command {
   }
 
   std::string input_;
+  const TraceInput* trace_ = nullptr;
   std::string detectors_;
   std::string mode_;
   double solver_seconds_ = 60;

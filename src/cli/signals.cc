@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -26,6 +27,7 @@ struct State {
   pid_t program = 0;
   bool flag_wanted = false;
   std::atomic<bool> interrupted{false};
+  std::chrono::steady_clock::time_point last_interrupt;
   sigset_t handled{};
   sigset_t original_mask{};
   struct sigaction original_pipe{};
@@ -51,7 +53,13 @@ void handle(const siginfo_t& info) {
     if (info.si_code <= 0) kill(s.program, number);
     return;
   }
-  if (s.flag_wanted && number == SIGINT && !s.interrupted.exchange(true)) return;
+  if (s.flag_wanted && number == SIGINT) {
+    // timeout(1), and a terminal's shell, may send one Ctrl-C twice: to us and to our process group.
+    auto now = std::chrono::steady_clock::now();
+    if (now - s.last_interrupt < std::chrono::seconds(1)) return;
+    s.last_interrupt = now;
+    if (!s.interrupted.exchange(true)) return;
+  }
   bool is_ending = false;
   for (int ending : kEnding) is_ending |= ending == number;
   if (!is_ending) return;
@@ -115,6 +123,8 @@ const std::atomic<bool>& interrupt_flag() {
   state().flag_wanted = true;
   return state().interrupted;
 }
+
+void forget_interrupt() { state().interrupted = false; }
 
 TemporaryFolder::TemporaryFolder() {
   const char* parent = getenv("TMPDIR");

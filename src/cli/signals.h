@@ -24,8 +24,11 @@ void restore_signals_in_child();
 pid_t fork_program();
 void forget_program();
 
-// From now on the first Ctrl-C only sets this flag; the second one ends us.
+// From now on the first Ctrl-C only sets this flag; a second one, a second or more after it, ends us.
 const std::atomic<bool>& interrupt_flag();
+
+// As if that Ctrl-C had not come.
+void forget_interrupt();
 
 // A folder in $TMPDIR that is gone when this object is, or when a signal ends us.
 class TemporaryFolder {

@@ -24,11 +24,12 @@ std::vector<std::uint32_t> objects_named_like(const NameTable& table, const Name
 
 }  // namespace
 
-BarrierActs::BarrierActs(std::span<const Event> events, const Names& names) : events_(events), names_(names) {
+BarrierActs::BarrierActs(std::span<const Event> events, const Names& names, BudgetWatch& watch)
+    : events_(events), names_(names) {
   std::size_t threads = names.threads.size();
   first_.assign(threads, UINT64_MAX);
   last_.assign(threads, 0);
-  open_calls_.assign(threads, 0);
+  callers_.resize(threads);
   ended_.assign(threads, 0);
   for (std::uint64_t i = 0; i < events.size(); ++i) {
     std::size_t thread = events[i].thread.index();
@@ -39,6 +40,7 @@ BarrierActs::BarrierActs(std::span<const Event> events, const Names& names) : ev
   uses_.assign(names.locations.size(), 0);
   auto use = [&](std::uint32_t object) { uses_[object] = std::min(uses_[object] + 1, 2u); };
   for (std::uint32_t set = 0; set < names.reachable.size(); ++set) {
+    if (watch.over(1 + names.reachable.at(set).size())) return;
     for (ObjectId location : names.reachable.at(set)) {
       reachable_[location.index()] = 1;
       use(static_cast<std::uint32_t>(location.value()));
@@ -56,6 +58,7 @@ BarrierActs::BarrierActs(std::span<const Event> events, const Names& names) : ev
   std::vector<std::uint32_t> objects;
   std::vector<char> called(names.reachable.size(), 0);
   for (std::uint64_t i = 0; i < events.size(); ++i) {
+    if (watch.over()) return;
     objects_of(i, objects);
     for (std::uint32_t object : objects) use(object);
     if (events[i].kind != EventKind::kEnter) continue;
@@ -102,29 +105,6 @@ void BarrierActs::objects_of(std::uint64_t index, std::vector<std::uint32_t>& ob
   }
 }
 
-bool BarrierActs::reaches(std::uint32_t set, std::uint32_t object) const {
-  auto members = names_.reachable.at(set);
-  return std::binary_search(members.begin(), members.end(), ObjectId(object));
-}
-
-bool BarrierActs::overlap(std::uint32_t one, std::uint32_t other) {
-  if (one == other) return !names_.reachable.at(one).empty();
-  if (one > other) std::swap(one, other);
-  auto [entry, is_new] = overlaps_.try_emplace(std::uint64_t{one} << 32 | other, false);
-  if (is_new) {
-    auto a = names_.reachable.at(one);
-    auto b = names_.reachable.at(other);
-    if (a.size() > b.size()) std::swap(a, b);
-    entry->second = std::any_of(
-        a.begin(), a.end(), [&](ObjectId member) { return std::binary_search(b.begin(), b.end(), member); });
-  }
-  return entry->second;
-}
-
-bool BarrierActs::linked(const Call& one, const Call& other) {
-  return one.thread == other.thread || overlap(one.set, other.set);
-}
-
 // Members that something other than one call can touch.
 const std::vector<std::uint32_t>& BarrierActs::active_members(std::uint32_t set) {
   if (!active_[set]) {
@@ -136,55 +116,136 @@ const std::vector<std::uint32_t>& BarrierActs::active_members(std::uint32_t set)
   return *active_[set];
 }
 
-// The calls of `group` have changed: find out which of them are still connected.
-void BarrierActs::regroup(std::uint32_t group) {
-  Group old = std::move(groups_[group]);
-  groups_.erase(group);
-  std::vector<Call*> members;
-  for (Call& call : open_) {
-    if (call.group == group) members.push_back(&call);
+void BarrierActs::enter(std::uint32_t thread, std::uint32_t set) {
+  Caller& caller = callers_[thread];
+  if (caller.calls.empty()) {
+    caller.group = next_group_++;
+    groups_[caller.group].threads = {thread};
   }
-  std::vector<char> placed(members.size(), 0);
-  for (std::size_t start = 0; start < members.size(); ++start) {
-    if (placed[start]) continue;
-    std::uint32_t id = next_group_++;
-    Group& fresh = groups_[id];
-    std::vector<std::size_t> work = {start};
-    placed[start] = 1;
-    while (!work.empty()) {
-      Call& call = *members[work.back()];
-      work.pop_back();
-      call.group = id;
-      for (std::size_t other = 0; other < members.size(); ++other) {
-        if (placed[other] || !linked(call, *members[other])) continue;
-        placed[other] = 1;
-        work.push_back(other);
+  Group& mine = groups_[caller.group];
+  mine.due = true;
+  caller.calls.push_back(set);
+  if (caller.open[set]++ > 0) return;  // reached already, and it has acted or will
+  caller.fresh.push_back(set);
+  for (std::uint32_t index : active_members(set)) {
+    Object& object = objects_[index];
+    bool is_new = true;
+    for (auto& [other, sets] : object.reached) {
+      if (other != thread) continue;
+      ++sets;
+      is_new = false;
+    }
+    if (!is_new) continue;
+    for (auto [other, sets] : object.reached) {
+      ++caller.partners[other];
+      ++callers_[other].partners[thread];
+      if (callers_[other].group != caller.group) merge(callers_[other].group, caller.group);
+    }
+    object.reached.emplace_back(thread, 1);
+  }
+}
+
+// Into the one with more threads; returns its number.
+std::uint32_t BarrierActs::merge(std::uint32_t one, std::uint32_t other) {
+  if (groups_[one].threads.size() < groups_[other].threads.size()) std::swap(one, other);
+  Group& large = groups_[one];
+  Group& small = groups_[other];
+  for (std::uint32_t thread : small.threads) callers_[thread].group = one;
+  large.threads.insert(large.threads.end(), small.threads.begin(), small.threads.end());
+  if (large.touched.size() < small.touched.size()) large.touched.swap(small.touched);
+  large.touched.insert(large.touched.end(), small.touched.begin(), small.touched.end());
+  // What either did last, both do again, together.
+  large.due = true;
+  large.last_act = kNoNode;
+  groups_.erase(other);
+  return one;
+}
+
+void BarrierActs::leave(std::uint32_t thread) {
+  Caller& caller = callers_[thread];
+  if (caller.calls.empty()) return;
+  std::uint32_t set = caller.calls.back();
+  caller.calls.pop_back();
+  groups_[caller.group].due = true;
+  auto open = caller.open.find(set);
+  // The call around it, with the same set, goes on.
+  if (--open->second > 0) return;
+  caller.open.erase(open);
+  const Node last_act = groups_[caller.group].last_act;
+  bool lost_a_partner = false;
+  for (std::uint32_t index : active_members(set)) {
+    Object& object = objects_[index];
+    auto mine = std::find_if(object.reached.begin(), object.reached.end(),
+                             [&](const auto& entry) { return entry.first == thread; });
+    object.last_act = last_act;
+    if (--mine->second > 0) continue;
+    object.reached.erase(mine);
+    if (object.reached.empty()) object.is_touched = false;  // act() skips it in its old group's list
+    for (auto [other, sets] : object.reached) {
+      if (--caller.partners[other] > 0) continue;
+      caller.partners.erase(other);
+      callers_[other].partners.erase(thread);
+      lost_a_partner = true;
+    }
+    for (auto [other, sets] : object.reached) {
+      if (auto back = callers_[other].partners.find(thread); back != callers_[other].partners.end())
+        --back->second;
+    }
+  }
+  if (caller.calls.empty() || lost_a_partner) split(caller.group);
+}
+
+// The threads of `id` have changed: find out which of them are still connected.
+void BarrierActs::split(std::uint32_t id) {
+  Group old = std::move(groups_[id]);
+  groups_.erase(id);
+  const std::uint32_t first_new = next_group_;
+  for (std::uint32_t start : old.threads) {
+    if (callers_[start].calls.empty() || callers_[start].group >= first_new) continue;
+    std::uint32_t fresh = next_group_++;
+    Group& group = groups_[fresh];
+    callers_[start].group = fresh;
+    group.threads = {start};
+    for (std::size_t next = 0; next < group.threads.size(); ++next) {
+      for (auto& [other, objects] : callers_[group.threads[next]].partners) {
+        if (callers_[other].group == fresh) continue;
+        callers_[other].group = fresh;
+        group.threads.push_back(other);
       }
-      for (std::uint32_t object : old.touched) {
-        if (reaches(call.set, object)) add_unique(fresh.touched, object);
-      }
+    }
+  }
+  for (std::uint32_t index : old.touched) {
+    Object& object = objects_[index];
+    if (object.reached.empty()) {
+      object.is_touched = false;
+    } else {
+      groups_[callers_[object.reached.front().first].group].touched.push_back(index);
     }
   }
 }
 
-Act BarrierActs::act(std::uint32_t group, Node node) {
+Act BarrierActs::act(std::uint32_t id, Node node) {
   Act act;
-  Group& state = groups_[group];
-  std::vector<std::uint32_t>& objects = scratch_;
-  objects = std::move(state.touched);
-  state.touched.clear();
-  for (Call& call : open_) {
-    if (call.group != group) continue;
-    add_unique(act.threads, call.thread);
-    if (!call.fresh) continue;
-    call.fresh = false;
-    const auto& members = active_members(call.set);
-    objects.insert(objects.end(), members.begin(), members.end());
+  Group& group = groups_[id];
+  std::vector<std::uint32_t> objects;
+  for (std::uint32_t index : group.touched) {
+    const auto& reached = objects_[index].reached;
+    if (!reached.empty() && callers_[reached.front().first].group == id) objects.push_back(index);
+  }
+  group.touched.clear();
+  act.threads = group.threads;
+  for (std::uint32_t thread : group.threads) {
+    for (std::uint32_t set : callers_[thread].fresh) {
+      const auto& members = active_members(set);
+      objects.insert(objects.end(), members.begin(), members.end());
+    }
+    callers_[thread].fresh.clear();
   }
   std::sort(objects.begin(), objects.end());
   objects.erase(std::unique(objects.begin(), objects.end()), objects.end());
   for (std::uint32_t index : objects) {
     Object& object = objects_[index];
+    object.is_touched = false;
     if (object.last_act != kNoNode && (act.after.empty() || act.after.back() != object.last_act)) {
       act.after.push_back(object.last_act);
     }
@@ -196,8 +257,8 @@ Act BarrierActs::act(std::uint32_t group, Node node) {
     object.touches.clear();
     object.last_act = node;
   }
-  state.due = false;
-  state.last_act = node;
+  group.due = false;
+  group.last_act = node;
   return act;
 }
 
@@ -206,12 +267,13 @@ void BarrierActs::before(std::uint64_t index, Node next, std::vector<Act>& acts,
   after.clear();
   std::vector<std::uint32_t> objects;
   objects_of(index, objects);
-  auto thread = static_cast<std::uint32_t>(events_[index].thread.index());
+  const Caller& caller = callers_[events_[index].thread.index()];
   std::vector<std::uint32_t> concerned;
-  for (const Call& call : open_) {
-    bool concerns = call.thread == thread;
-    for (std::uint32_t object : objects) concerns = concerns || reaches(call.set, object);
-    if (concerns) add_unique(concerned, call.group);
+  if (!caller.calls.empty()) concerned.push_back(caller.group);
+  for (std::uint32_t object : objects) {
+    // All that reach it are of one group.
+    const auto& reached = objects_[object].reached;
+    if (!reached.empty()) add_unique(concerned, callers_[reached.front().first].group);
   }
   for (std::uint32_t id : concerned) {
     Group& group = groups_[id];
@@ -230,46 +292,23 @@ void BarrierActs::done(std::uint64_t index, Node node) {
   const Event& event = events_[index];
   auto thread = static_cast<std::uint32_t>(event.thread.index());
   ended_[thread] = last_[thread] == index;
-  for (std::uint32_t object : objects) {
-    auto& touches = objects_[object].touches;
-    auto mine = std::find_if(touches.begin(), touches.end(),
+  for (std::uint32_t number : objects) {
+    Object& object = objects_[number];
+    auto mine = std::find_if(object.touches.begin(), object.touches.end(),
                              [&](const auto& touch) { return touch.first == thread; });
-    if (mine == touches.end()) {
-      touches.emplace_back(thread, node);
+    if (mine == object.touches.end()) {
+      object.touches.emplace_back(thread, node);
     } else {
       mine->second = node;
     }
-    for (const Call& call : open_) {
-      if (reaches(call.set, object)) add_unique(groups_[call.group].touched, object);
-    }
+    if (object.reached.empty() || object.is_touched) continue;
+    object.is_touched = true;
+    groups_[callers_[object.reached.front().first].group].touched.push_back(number);
   }
   if (event.kind == EventKind::kEnter) {
-    ++open_calls_[thread];
-    Call call{.thread = thread, .set = static_cast<std::uint32_t>(event.value), .group = next_group_++};
-    Group merged;
-    std::vector<std::uint32_t> absorbed;
-    for (const Call& other : open_) {
-      if (linked(call, other)) add_unique(absorbed, other.group);
-    }
-    for (std::uint32_t group : absorbed) {
-      for (std::uint32_t object : groups_[group].touched) add_unique(merged.touched, object);
-      groups_.erase(group);
-    }
-    for (Call& other : open_) {
-      if (std::find(absorbed.begin(), absorbed.end(), other.group) != absorbed.end())
-        other.group = call.group;
-    }
-    groups_[call.group] = std::move(merged);
-    open_.push_back(call);
-  } else if (event.kind == EventKind::kLeave && open_calls_[thread] > 0) {
-    --open_calls_[thread];
-    auto innermost =
-        std::find_if(open_.rbegin(), open_.rend(), [&](const Call& call) { return call.thread == thread; });
-    std::uint32_t group = innermost->group;
-    for (std::uint32_t object : active_members(innermost->set))
-      objects_[object].last_act = groups_[group].last_act;
-    open_.erase(std::next(innermost).base());
-    regroup(group);
+    enter(thread, static_cast<std::uint32_t>(event.value));
+  } else if (event.kind == EventKind::kLeave) {
+    leave(thread);
   }
 }
 

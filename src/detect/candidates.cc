@@ -2,44 +2,45 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
+
+#include "detect/pair_set.h"
 
 namespace deadheat::detect {
 
-Candidates::Candidates(const CausalModel& model) : model_(model) {
+Candidates::Candidates(const CausalModel& model, const Budget& budget) : model_(model) {
   locksets_.emplace_back();
-  std::map<std::pair<SiteId, SiteId>, std::uint32_t> unit_of;
-  for (const Version& version : model.versions()) {
+  lockset_ids_.emplace(0, 0);
+  if (!model.is_built()) return;
+  BudgetWatch watch(budget);
+  std::map<std::tuple<std::uint32_t, SiteId, bool, std::uint32_t>, std::uint32_t> group_of;
+  for (std::uint32_t number = 0; number < model.versions().size(); ++number) {
+    const Version& version = model.versions()[number];
+    version_begin_.push_back(static_cast<std::uint32_t>(groups_.size()));
     if (version.writes.empty()) continue;
-    auto begin = static_cast<std::uint32_t>(groups_.size());
-    std::map<std::tuple<std::uint32_t, SiteId, bool, std::uint32_t>, std::uint32_t> group_of;
+    group_of.clear();
     for (Node access : version.accesses) {
+      if (watch.over(16)) {
+        site_groups_.clear();
+        return;
+      }
       bool writes = model.event(access).kind == EventKind::kWrite;
+      SiteId site = model.event(access).site;
       std::uint32_t lockset = lockset_of(access);
-      auto key = std::tuple(model.thread(access), model.event(access).site, writes, lockset);
+      auto key = std::tuple(model.thread(access), site, writes, lockset);
       auto [entry, is_new] = group_of.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
       if (is_new) {
-        groups_.push_back({model.thread(access), model.event(access).site, writes, lockset, {}});
+        if (site.index() >= site_groups_.size()) site_groups_.resize(site.index() + 1);
+        site_groups_[site.index()].push_back(entry->second);
+        groups_.push_back({number, model.thread(access), site, writes, lockset, {}});
       }
       groups_[entry->second].accesses.push_back(access);
     }
-    for (std::uint32_t i = begin; i < groups_.size(); ++i) {
-      for (std::uint32_t k = begin; k < i; ++k) {
-        const Group& one = groups_[i];
-        const Group& other = groups_[k];
-        if (one.thread == other.thread || (!one.writes && !other.writes)) continue;
-        if (share_a_lock(one.lockset, other.lockset)) {
-          dropped_by_locks_ += one.accesses.size() * other.accesses.size();
-          continue;
-        }
-        auto sites = std::minmax(one.site, other.site);
-        auto [entry, is_new] =
-            unit_of.try_emplace({sites.first, sites.second}, static_cast<std::uint32_t>(units_.size()));
-        if (is_new) units_.push_back({sites.first, sites.second, {}});
-        units_[entry->second].groups.emplace_back(i, k);
-      }
-    }
   }
+  version_begin_.push_back(static_cast<std::uint32_t>(groups_.size()));
+  marked_.assign(site_groups_.size(), 0);
 }
 
 std::uint32_t Candidates::lockset_of(Node access) {
@@ -48,12 +49,17 @@ std::uint32_t Candidates::lockset_of(Node access) {
     locks.push_back(model_.sections()[section].lock);
   }
   std::sort(locks.begin(), locks.end());
-  // Few different ones are in use at a time, and the last one is the likeliest.
-  for (std::size_t i = locksets_.size(); i-- > 0;) {
-    if (locksets_[i] == locks) return static_cast<std::uint32_t>(i);
+  if (locksets_[last_lockset_] == locks) return last_lockset_;  // the likeliest
+  std::uint64_t hash = 0;
+  for (std::uint32_t lock : locks) hash = (hash ^ (lock + 1)) * 0x9E3779B97F4A7C15ull;
+  auto [begin, end] = lockset_ids_.equal_range(hash);
+  for (auto entry = begin; entry != end; ++entry) {
+    if (locksets_[entry->second] == locks) return last_lockset_ = entry->second;
   }
+  last_lockset_ = static_cast<std::uint32_t>(locksets_.size());
+  lockset_ids_.emplace(hash, last_lockset_);
   locksets_.push_back(std::move(locks));
-  return static_cast<std::uint32_t>(locksets_.size() - 1);
+  return last_lockset_;
 }
 
 bool Candidates::share_a_lock(std::uint32_t one, std::uint32_t other) const {
@@ -63,28 +69,107 @@ bool Candidates::share_a_lock(std::uint32_t one, std::uint32_t other) const {
                      [&](std::uint32_t lock) { return std::binary_search(b.begin(), b.end(), lock); });
 }
 
-void Candidates::for_each_pair(const CandidateUnit& unit,
-                               const std::function<bool(Node, Node)>& decide) const {
-  for (auto [i, k] : unit.groups) {
-    const Group* fewer = &groups_[i];
-    const Group* more = &groups_[k];
-    if (fewer->accesses.size() > more->accesses.size()) std::swap(fewer, more);
-    const std::vector<Node>& list = more->accesses;
-    for (Node access : fewer->accesses) {
-      // Everything before `low` must precede the access, everything from `high` on must follow it.
-      auto low = std::partition_point(list.begin(), list.end(),
-                                      [&](Node other) { return model_.must_precede(other, access); });
-      auto high = std::partition_point(low, list.end(),
-                                       [&](Node other) { return !model_.must_precede(access, other); });
-      auto right = std::lower_bound(low, high, access);
-      auto left = right;
-      while (left != low || right != high) {
-        bool go_left = right == high || (left != low && access - *(left - 1) < *right - access);
-        Node other = go_left ? *--left : *right++;
-        if (!decide(std::min(access, other), std::max(access, other))) return;
+double Candidates::progress() const {
+  return site_groups_.empty() ? 1
+                              : static_cast<double>(next_site_) / static_cast<double>(site_groups_.size());
+}
+
+bool Candidates::next_unit(CandidateUnit& unit) {
+  while (partners_.empty()) {
+    if (next_site_ >= site_groups_.size()) return false;
+    find_partners(SiteId(static_cast<std::uint32_t>(next_site_)));
+    ++next_site_;
+  }
+  unit = {of_, partners_.back()};
+  partners_.pop_back();
+  ++units_seen_;
+  return true;
+}
+
+// The units whose first place is `site`.
+void Candidates::find_partners(SiteId site) {
+  of_ = site;
+  const std::uint32_t mark = site.value() + 1;
+  for (std::uint32_t mine : site_groups_[site.index()]) {
+    const Group& one = groups_[mine];
+    for (std::uint32_t i = version_begin_[one.version]; i < version_begin_[one.version + 1]; ++i) {
+      const Group& other = groups_[i];
+      if (other.site < site || (other.site == site && i >= mine) || !conflict(one, other)) continue;
+      if (share_a_lock(one.lockset, other.lockset)) {
+        dropped_by_locks_ += one.accesses.size() * other.accesses.size();
+      } else if (std::exchange(marked_[other.site.index()], mark) != mark) {
+        partners_.push_back(other.site);
       }
     }
   }
+  std::sort(partners_.begin(), partners_.end(), std::greater<>());  // taken from the back
+}
+
+bool Candidates::for_each_pair(const CandidateUnit& unit, const std::function<bool(Node, Node)>& decide,
+                               const std::function<bool()>& go_on) const {
+  const std::vector<std::uint32_t>& firsts = site_groups_[unit.first.index()];
+  const std::vector<std::uint32_t>& seconds = site_groups_[unit.second.index()];
+  // Both lists are in the order of versions.
+  auto begin = seconds.begin();
+  for (std::uint32_t mine : firsts) {
+    const Group& one = groups_[mine];
+    while (begin != seconds.end() && groups_[*begin].version < one.version) ++begin;
+    for (auto at = begin; at != seconds.end() && groups_[*at].version == one.version; ++at) {
+      const Group& other = groups_[*at];
+      if ((unit.first == unit.second && *at >= mine) || !conflict(one, other)) continue;
+      if (share_a_lock(one.lockset, other.lockset)) continue;
+      if (!pairs_of(one, other, decide, go_on)) return false;
+    }
+  }
+  return true;
+}
+
+bool Candidates::pairs_of(const Group& one, const Group& other, const std::function<bool(Node, Node)>& decide,
+                          const std::function<bool()>& go_on) const {
+  const bool swap = one.accesses.size() > other.accesses.size();
+  const std::vector<Node>& fewer = (swap ? other : one).accesses;
+  const std::vector<Node>& list = (swap ? one : other).accesses;
+  for (Node access : fewer) {
+    if (!go_on()) return false;
+    // Everything before `low` must precede the access, everything from `high` on must follow it.
+    auto low = std::partition_point(list.begin(), list.end(),
+                                    [&](Node node) { return model_.must_precede(node, access); });
+    auto high =
+        std::partition_point(low, list.end(), [&](Node node) { return !model_.must_precede(access, node); });
+    auto right = std::lower_bound(low, high, access);
+    auto left = right;
+    while (left != low || right != high) {
+      bool go_left = right == high || (left != low && access - *(left - 1) < *right - access);
+      Node partner = go_left ? *--left : *right++;
+      if (!decide(std::min(access, partner), std::max(access, partner))) return false;
+    }
+  }
+  return true;
+}
+
+std::uint64_t count_pairs_of_places(std::span<const Event> events, const Budget& budget, bool& all) {
+  struct Access {
+    ThreadId thread;
+    SiteId site;
+    bool writes;
+    auto operator<=>(const Access&) const = default;
+  };
+  BudgetWatch watch(budget);
+  PairSet pairs;
+  std::unordered_map<std::uint64_t, std::set<Access>> locations;
+  all = false;
+  for (const Event& event : events) {
+    if (!is_access(event.kind)) continue;
+    std::set<Access>& earlier = locations[event.object.value()];
+    const Access mine{event.thread, event.site, event.kind == EventKind::kWrite};
+    if (!earlier.insert(mine).second) continue;
+    for (const Access& other : earlier) {
+      if (other.thread != mine.thread && (other.writes || mine.writes)) pairs.insert(other.site, mine.site);
+    }
+    if (watch.over(16 + 4 * earlier.size())) return pairs.size();
+  }
+  all = true;
+  return pairs.size();
 }
 
 }  // namespace deadheat::detect

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace deadheat::detect {
 
@@ -15,25 +16,63 @@ void ListTable::freeze(std::uint32_t keys) {
   pending_ = {};
 }
 
+Chains find_chains(std::span<const Event> events, const Names& names, bool barriers) {
+  Chains chains;
+  chains.of_thread.assign(names.threads.size(), kNone);
+  if (barriers) {
+    for (std::uint32_t& chain : chains.of_thread) chain = chains.count++;
+    return chains;
+  }
+  // Of each thread: chains of those that it has joined, and of those that these had joined.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> left;
+  std::vector<char> joined(names.threads.size(), 0);
+  for (const Event& event : events) {
+    std::uint32_t& mine = chains.of_thread[event.thread.index()];
+    if (mine == kNone) mine = chains.count++;
+    if (event.kind != EventKind::kFork && event.kind != EventKind::kJoin) continue;
+    auto child = static_cast<std::uint32_t>(event.object.value());
+    std::uint32_t& theirs = chains.of_thread[child];
+    auto& free = left[event.thread.value()];
+    if (event.kind == EventKind::kFork) {
+      if (theirs != kNone) continue;
+      theirs = free.empty() ? chains.count++ : free.back();
+      if (!free.empty()) free.pop_back();
+    } else if (theirs != kNone && child != event.thread.value() && !std::exchange(joined[child], 1)) {
+      std::vector<std::uint32_t> more;
+      if (auto found = left.find(child); found != left.end()) more = std::move(found->second);
+      left.erase(child);
+      auto& into = left[event.thread.value()];
+      into.insert(into.end(), more.begin(), more.end());
+      into.push_back(theirs);
+    }
+  }
+  for (std::uint32_t& chain : chains.of_thread) {
+    if (chain == kNone) chain = chains.count++;
+  }
+  return chains;
+}
+
 // One pass over the trace.
 class CausalModel::Builder {
  public:
-  Builder(CausalModel& model, const Names& names, bool barriers)
+  Builder(CausalModel& model, const Names& names, bool barriers, BudgetWatch& watch)
       : model_(model),
         pending_(names.threads.size()),
         fork_(names.threads.size(), kNoNode),
+        last_(names.threads.size(), kNoNode),
         version_(names.locations.size(), kNone),
         last_write_(names.locations.size(), kNoNode),
         sends_(names.messages.size()) {
-    if (barriers) acts_ = std::make_unique<BarrierActs>(model.events_, names);
+    if (barriers) acts_ = std::make_unique<BarrierActs>(model.events_, names, watch);
     for (const Event& event : model.events_) has_branch_ |= event.kind == EventKind::kBranch;
     model_.places_start_ = {0};
   }
 
-  void run() {
+  bool run(BudgetWatch& watch) {
     std::vector<Act> acts;
     std::vector<Node> after;
     for (std::uint64_t i = 0; i < model_.events_.size(); ++i) {
+      if (watch.over(16)) return false;
       if (acts_) {
         acts_->before(i, model_.nodes(), acts, after);
         for (const Act& act : acts) add_act(act);
@@ -48,6 +87,7 @@ class CausalModel::Builder {
     model_.committed_by_.freeze(nodes);
     model_.committers_.freeze(static_cast<std::uint32_t>(model_.reads_.size()));
     model_.sections_of_.freeze(model_.lock_count_ * model_.thread_count_);
+    return true;
   }
 
  private:
@@ -59,15 +99,20 @@ class CausalModel::Builder {
     return node;
   }
 
+  std::uint32_t chain_of(std::uint32_t thread) const { return model_.chain_of_thread_[thread]; }
+
   void place(Node node, std::uint32_t thread) {
-    auto& chain = model_.chains_[thread];
-    model_.places_.push_back({thread, static_cast<std::uint32_t>(chain.size())});
+    std::uint32_t number = chain_of(thread);
+    auto& chain = model_.chains_[number];
+    model_.places_.push_back({number, static_cast<std::uint32_t>(chain.size())});
     chain.push_back(node);
-    model_.open_set_[thread].push_back(model_.open_set_[thread].back());
+    last_[thread] = node;
+    auto& sets = model_.open_set_[number];
+    sets.push_back(sets.back());
   }
 
-  void set_open_sections(std::uint32_t thread, std::vector<std::uint32_t> sections) {
-    model_.open_set_[thread].back() = static_cast<std::uint32_t>(model_.open_sets_.size());
+  void set_open_sections(std::uint32_t chain, std::vector<std::uint32_t> sections) {
+    model_.open_set_[chain].back() = static_cast<std::uint32_t>(model_.open_sets_.size());
     model_.open_sets_.push_back(std::move(sections));
   }
 
@@ -126,7 +171,7 @@ class CausalModel::Builder {
     auto thread = static_cast<std::uint32_t>(event.thread.index());
     Node node = new_node(static_cast<std::uint32_t>(index));
     model_.node_of_[index] = node;
-    if (model_.chains_[thread].empty() && fork_[thread] != kNoNode) model_.hard_.add(node, fork_[thread]);
+    if (last_[thread] == kNoNode && fork_[thread] != kNoNode) model_.hard_.add(node, fork_[thread]);
     place(node, thread);
     model_.places_start_.push_back(static_cast<std::uint32_t>(model_.places_.size()));
     // Missing code depends on all that its thread has read: its acts commit it, see add_act().
@@ -189,12 +234,13 @@ class CausalModel::Builder {
     Held& held = held_[std::uint64_t{thread} << 32 | lock];
     if (held.depth++ > 0) return;
     held.section = static_cast<std::uint32_t>(model_.sections_.size());
-    model_.sections_.push_back({.lock = lock, .thread = thread, .acquire = node});
+    std::uint32_t chain = chain_of(thread);
+    model_.sections_.push_back({.lock = lock, .thread = chain, .acquire = node});
     model_.section_at_[node] = held.section;
-    model_.sections_of_.add(lock * model_.thread_count_ + thread, held.section);
-    std::vector<std::uint32_t> open = model_.open_sets_[model_.open_set_[thread].back()];
+    model_.sections_of_.add(lock * model_.thread_count_ + chain, held.section);
+    std::vector<std::uint32_t> open = model_.open_sets_[model_.open_set_[chain].back()];
     open.push_back(held.section);
-    set_open_sections(thread, std::move(open));
+    set_open_sections(chain, std::move(open));
   }
 
   void release(Node node, std::uint32_t thread, std::uint32_t lock) {
@@ -202,15 +248,15 @@ class CausalModel::Builder {
     if (held.depth == 0 || --held.depth > 0) return;
     model_.sections_[held.section].release = node;
     model_.section_at_[node] = held.section;
-    std::vector<std::uint32_t> open = model_.open_sets_[model_.open_set_[thread].back()];
+    std::uint32_t chain = chain_of(thread);
+    std::vector<std::uint32_t> open = model_.open_sets_[model_.open_set_[chain].back()];
     std::erase(open, held.section);
-    set_open_sections(thread, std::move(open));
+    set_open_sections(chain, std::move(open));
   }
 
   void join(Node node, std::uint32_t child) {
-    const auto& chain = model_.chains_[child];
-    if (chain.empty() || chain.back() == node) return;
-    model_.hard_.add(node, chain.back());
+    if (last_[child] == kNoNode || last_[child] == node) return;
+    model_.hard_.add(node, last_[child]);
     see_end(node, child);
   }
 
@@ -242,30 +288,31 @@ class CausalModel::Builder {
   std::unique_ptr<BarrierActs> acts_;
   bool has_branch_ = false;
   std::vector<std::vector<std::uint32_t>> pending_;  // reads that nothing depends on yet, per thread
-  std::vector<Node> fork_;                           // of each thread
+  std::vector<Node> fork_, last_;                    // of each thread: its fork, and what it did last
   std::vector<std::uint32_t> version_;               // the current one of each location
   std::vector<Node> last_write_;                     // in that version
   std::vector<std::vector<Node>> sends_;
   std::unordered_map<std::uint64_t, Held> held_;
 };
 
-CausalModel::CausalModel(std::span<const Event> events, const Names& names, bool barriers)
+CausalModel::CausalModel(std::span<const Event> events, const Names& names, bool barriers, Chains chains,
+                         const Budget& budget)
     : events_(events),
-      thread_count_(names.threads.size()),
+      chain_of_thread_(std::move(chains.of_thread)),
+      thread_count_(chains.count),
       lock_count_(names.locks.size()),
       node_of_(events.size(), kNoNode),
-      chains_(names.threads.size()),
+      chains_(chains.count),
       thread_reads_(names.threads.size()),
       open_sets_(1),
-      open_set_(names.threads.size(), std::vector<std::uint32_t>{0}) {
-  Builder(*this, names, barriers).run();
-  index_writes();
-  compute_clocks();
-  for (const ReadRecord& read : reads_) {
-    if (!read.has_value) continue;
-    compute_observed_clocks();
-    break;
-  }
+      open_set_(chains.count, std::vector<std::uint32_t>{0}) {
+  BudgetWatch watch(budget);
+  if (!Builder(*this, names, barriers, watch).run(watch)) return;
+  if (!index_writes(watch) || !compute_clocks(watch)) return;
+  bool has_values =
+      std::any_of(reads_.begin(), reads_.end(), [](const ReadRecord& read) { return read.has_value; });
+  if (has_values && !compute_observed_clocks(watch)) return;
+  is_built_ = true;
 }
 
 void CausalModel::join_clock(const std::vector<std::uint32_t>& clocks, std::span<std::uint32_t> into,
@@ -276,7 +323,7 @@ void CausalModel::join_clock(const std::vector<std::uint32_t>& clocks, std::span
   for (Place place : places(node)) into[place.thread] = std::max(into[place.thread], place.position + 1);
 }
 
-void CausalModel::index_writes() {
+bool CausalModel::index_writes(BudgetWatch& watch) {
   auto add = [&](std::vector<ThreadWrites>& lists, Node write) {
     for (ThreadWrites& list : lists) {
       if (list.thread == thread(write)) return list.writes.push_back(write);
@@ -287,8 +334,10 @@ void CausalModel::index_writes() {
     for (Node write : version.writes) {
       add(version.by_thread, write);
       if (writes_[write].has_value) add(version.by_value[writes_[write].value], write);
+      if (watch.over(8 + version.by_thread.size())) return false;
     }
   }
+  return true;
 }
 
 bool CausalModel::floors(const ReadRecord& read, std::vector<std::uint32_t>& floors) const {
@@ -329,7 +378,7 @@ void CausalModel::possible_sources(const ReadRecord& read, std::vector<Node>& so
   }
 }
 
-void CausalModel::compute_clocks() {
+bool CausalModel::compute_clocks(BudgetWatch& watch) {
   clocks_.assign(std::size_t{nodes()} * thread_count_, 0);
   std::vector<std::uint32_t> needed(thread_count_), option(thread_count_), from;
   // What every source of a read needs, the read needs. Of one thread only the first possible source counts:
@@ -377,10 +426,13 @@ void CausalModel::compute_clocks() {
     }
     for (Node earlier : hard_predecessors(node)) join_clock(clocks_, mine, earlier);
     for (std::uint32_t read : committed_by(node)) add_needed(reads_[read], node, mine);
+    std::uint64_t reads = committed_by(node).size();
+    if (watch.over((1 + reads * std::uint64_t{thread_count_}) * thread_count_)) return false;
   }
+  return true;
 }
 
-void CausalModel::compute_observed_clocks() {
+bool CausalModel::compute_observed_clocks(BudgetWatch& watch) {
   observed_clocks_.assign(std::size_t{nodes()} * thread_count_, 0);
   for (Node node = 0; node < nodes(); ++node) {
     std::span<std::uint32_t> mine =
@@ -392,7 +444,9 @@ void CausalModel::compute_observed_clocks() {
     for (std::uint32_t read : committed_by(node)) {
       if (reads_[read].saw != kNoNode) join_clock(observed_clocks_, mine, reads_[read].saw);
     }
+    if (watch.over((1 + committed_by(node).size()) * thread_count_)) return false;
   }
+  return true;
 }
 
 }  // namespace deadheat::detect

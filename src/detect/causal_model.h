@@ -4,6 +4,12 @@
 // numbered in the order of the trace. Each thread is a chain of nodes; an act of several threads lies on
 // several chains. A correct reordering executes a prefix of each chain (docs/prediction.md defines it).
 //
+// A thread that is started by one who has joined another goes on with that one's chain: it comes after all of
+// it in every correct reordering. So the number of chains follows the threads that are alive at a time, not
+// all that ever were. Wherever this file and its users say thread, a chain is meant, but for the reads that
+// what a thread does depends on. (With missing code each thread has a chain of its own: a call may be open at
+// its end.)
+//
 // The model knows what is fixed for the whole trace, so that a candidate pair of accesses costs only what is
 // special to it:
 //  - hard predecessors: fork, join, messages, acts;
@@ -18,7 +24,7 @@
 //    can move from one version to another, so each version is a location of its own;
 //  - critical sections per lock, the outermost ones of a thread that takes a lock again.
 //
-// Cost: time and memory of nodes x threads.
+// Cost: time and memory of nodes x chains.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +34,7 @@
 
 #include "base/result.h"
 #include "detect/barrier_acts.h"
+#include "detect/budget.h"
 #include "trace/event.h"
 #include "trace/names.h"
 
@@ -64,8 +71,8 @@ struct WriteRecord {
   std::uint32_t location = kNone;  // a version; kNone if the node is no write
   bool has_value = false;
   std::uint64_t value = 0;
-  // Reads of its thread before it that nothing before it depends on: thread_reads[begin, end). It is faithful
-  // if these see their values.
+  // Reads of its thread before it that nothing before it depends on: reads_of_writer()[begin, end). It is
+  // faithful if these see their values.
   std::uint32_t unsettled_begin = 0, unsettled_end = 0;
 };
 
@@ -94,14 +101,23 @@ struct Version {
 // the very write it saw, which is stricter and much easier to decide.
 enum class Reads { kAnySource, kSameWrite };
 
+struct Chains {
+  std::vector<std::uint32_t> of_thread;
+  std::uint32_t count = 0;
+};
+Chains find_chains(std::span<const Event> events, const Names& names, bool barriers);
+
 class CausalModel {
  public:
-  // `barriers`: BarrierPairs act; otherwise enter and leave do nothing.
-  CausalModel(std::span<const Event> events, const Names& names, bool barriers);
+  // `barriers`: BarrierPairs act; otherwise enter and leave do nothing. When the budget is over before the
+  // model is built, there is no model to ask: see is_built().
+  CausalModel(std::span<const Event> events, const Names& names, bool barriers, Chains chains,
+              const Budget& budget);
+  bool is_built() const { return is_built_; }
 
-  // About what the constructor will need for so many events and threads.
-  static std::uint64_t memory_needed(std::uint64_t events, std::uint64_t threads) {
-    return events * (160 + 8 * threads);
+  // About what the constructor will need for so many events and chains.
+  static std::uint64_t memory_needed(std::uint64_t events, std::uint64_t chains) {
+    return events * (160 + 8 * chains);
   }
 
   std::uint32_t threads() const { return thread_count_; }
@@ -143,7 +159,10 @@ class CausalModel {
   std::span<const std::uint32_t> committed_by(Node node) const { return committed_by_.at(node); }
   // The nodes whose execution depends on `read`: one, or the joins of its thread.
   std::span<const std::uint32_t> committers(std::uint32_t read) const { return committers_.at(read); }
-  const std::vector<std::uint32_t>& thread_reads(std::uint32_t thread) const { return thread_reads_[thread]; }
+  // All reads of the thread, as the trace names it, that made this write.
+  const std::vector<std::uint32_t>& reads_of_writer(Node write) const {
+    return thread_reads_[event(write).thread.index()];
+  }
   const WriteRecord& write(Node node) const { return writes_[node]; }
   const std::vector<Version>& versions() const { return versions_; }
 
@@ -177,15 +196,18 @@ class CausalModel {
 
  private:
   class Builder;
-  void compute_clocks();
-  void compute_observed_clocks();
-  void index_writes();
+  // Each false if the budget was over first.
+  bool compute_clocks(BudgetWatch& watch);
+  bool compute_observed_clocks(BudgetWatch& watch);
+  bool index_writes(BudgetWatch& watch);
   // Per thread: writes of this version before that position are overwritten before the read. True if there
   // are any.
   bool floors(const ReadRecord& read, std::vector<std::uint32_t>& floors) const;
   void join_clock(const std::vector<std::uint32_t>& clocks, std::span<std::uint32_t> into, Node node) const;
 
   std::span<const Event> events_;
+  bool is_built_ = false;
+  std::vector<std::uint32_t> chain_of_thread_;
   std::uint32_t thread_count_ = 0;
   std::uint32_t lock_count_ = 0;
   std::vector<std::uint32_t> event_;  // of a node; kNone for an act
@@ -198,7 +220,7 @@ class CausalModel {
   std::vector<std::uint32_t> observed_clocks_;  // empty if the same
   std::vector<ReadRecord> reads_;
   std::vector<WriteRecord> writes_;
-  std::vector<std::vector<std::uint32_t>> thread_reads_;
+  std::vector<std::vector<std::uint32_t>> thread_reads_;  // by thread of the trace
   std::vector<Version> versions_;
   std::vector<CriticalSection> sections_;
   std::vector<std::uint32_t> section_at_;

@@ -49,13 +49,6 @@ void ThreadTime::grow(std::size_t size) {
   changed_ = true;
 }
 
-void ThreadTime::restore() {
-  retired_ = false;
-  const std::uint32_t* clocks = copy_.block()->clocks();
-  row_.assign(clocks, clocks + copy_.block()->size);
-  row_[self_.index()] = own_.value();
-}
-
 Moment ThreadTime::now() {
   if (changed_ || copy_.empty()) {
     grow(0);
@@ -70,23 +63,57 @@ Moment ThreadTime::now() {
 void ThreadTime::join_all(const Moment& moment) {
   if (moment.empty()) return;
   ClockPool::Block* block = moment.block();
-  grow(std::max<std::size_t>(block->size, moment.thread().index() + 1));
+  grow(std::max<std::size_t>(block->size, moment.slot().index() + 1));
   const std::uint32_t* other = block->clocks();
   std::uint32_t* row = row_.data();
   const std::uint32_t self = self_.value();
   for (std::uint32_t i = 0; i < block->size; ++i) row[i] = std::max(row[i], other[i]);
-  std::uint32_t& theirs = row[moment.thread().value()];
+  std::uint32_t& theirs = row[moment.slot().value()];
   theirs = std::max(theirs, moment.own().value());
   // Nobody knows more of a thread than the thread itself.
   row[self] = own_.value();
   changed_ = true;
 }
 
-void ThreadTime::learn(ThreadId thread, Clock clock) {
-  if (thread == self_ || at(thread) >= clock) return;
-  grow(thread.index() + 1);
-  row_[thread.index()] = clock.value();
-  changed_ = true;
+void SyncClocks::move_in(Slot slot) {
+  const Clock first = slots_.first_clock(slot);
+  if (slot.index() == times_.size()) {
+    times_.emplace_back(pool_, slot, first);
+  } else {
+    times_[slot.index()] = ThreadTime(pool_, slot, first);
+  }
+}
+
+// A thread that acts without having been forked; or, in a trace that no program can have made, after it was
+// joined.
+Slot SyncClocks::appear(ThreadId thread) {
+  const Slot slot = slots_.add(thread);
+  move_in(slot);
+  if (thread.index() < ends_.size()) times_[slot.index()].join_all(ends_[thread.index()]);
+  return slot;
+}
+
+void SyncClocks::fork(ThreadId thread, ThreadId child) {
+  const Moment now = time(thread).now();
+  if (slots_.of(child) == ThreadSlots::kNone &&
+      (child.index() >= ends_.size() || ends_[child.index()].empty())) {
+    const ThreadTime& self = time(thread);
+    move_in(slots_.add_child(child, [&](Slot slot, Clock last) { return self.knows(slot, last); }));
+  }
+  edge(time(child), now);
+  time(thread).tick();
+}
+
+void SyncClocks::join(ThreadId thread, ThreadId child) {
+  const Slot slot = slots_.of(child);
+  if (slot != ThreadSlots::kNone) {
+    if (child.index() >= ends_.size()) ends_.resize(std::max(child.index() + 1, ends_.size() * 2));
+    ends_[child.index()] = times_[slot.index()].now();
+    slots_.end(child, times_[slot.index()].own());
+    times_[slot.index()] = ThreadTime(pool_, slot);
+  }
+  // Nothing is known of a thread that is joined before it does anything; one may be joined twice.
+  if (child.index() < ends_.size()) edge(time(thread), ends_[child.index()]);
 }
 
 void SyncClocks::on_sync(const Event& event) {
@@ -104,23 +131,15 @@ void SyncClocks::on_sync(const Event& event) {
       self.tick();
       return;
     }
-    case EventKind::kFork: {
-      const ThreadId child(static_cast<std::uint32_t>(event.object.value()));
-      if (child == event.thread) return;
-      time(std::max(child, event.thread));
-      ThreadTime& self = time(event.thread);
-      edge(time(child), self.now());
-      self.tick();
-      return;
-    }
+    case EventKind::kFork:
     case EventKind::kJoin: {
       const ThreadId child(static_cast<std::uint32_t>(event.object.value()));
       if (child == event.thread) return;
-      time(std::max(child, event.thread));
-      ThreadTime& over = time(child);
-      edge(time(event.thread), over.now());
-      over.tick();
-      over.retire();
+      if (event.kind == EventKind::kFork) {
+        fork(event.thread, child);
+      } else {
+        join(event.thread, child);
+      }
       return;
     }
     case EventKind::kSend: {
@@ -128,7 +147,7 @@ void SyncClocks::on_sync(const Event& event) {
       ThreadTime& self = time(event.thread);
       std::vector<Moment>& senders = messages_[object];
       auto mine = std::find_if(senders.begin(), senders.end(),
-                               [&](const Moment& moment) { return moment.thread() == event.thread; });
+                               [&](const Moment& moment) { return moment.slot() == self.self(); });
       if (mine == senders.end()) {
         senders.push_back(self.now());
       } else {
@@ -147,8 +166,8 @@ void SyncClocks::on_sync(const Event& event) {
 }
 
 std::uint64_t SyncClocks::bytes() const {
-  std::uint64_t bytes = pool_.bytes();
-  for (const ThreadTime& thread : threads_) bytes += thread.bytes();
+  std::uint64_t bytes = pool_.bytes() + slots_.bytes() + ends_.capacity() * sizeof(Moment);
+  for (const ThreadTime& time : times_) bytes += time.bytes();
   return bytes;
 }
 

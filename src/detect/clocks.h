@@ -13,6 +13,9 @@
 // Causal Orderings in Concurrent Executions", Mathur, Tunc, Pavlogiannis, Viswanathan) make that sublinear;
 // docs/performance-traces.md compares.
 //
+// Rows have a place for each slot (thread_slots.h), not for each thread that ever was: they follow the number
+// of threads that are alive at a time.
+//
 // Clocks start at 1, so that 0 means "nothing known".
 #pragma once
 
@@ -23,6 +26,7 @@
 
 #include "base/check.h"
 #include "base/strong_id.h"
+#include "detect/thread_slots.h"
 #include "trace/event.h"
 
 namespace deadheat::detect {
@@ -62,23 +66,23 @@ class ClockPool {
 class Moment {
  public:
   Moment() = default;
-  Moment(ClockPool* pool, ClockPool::Block* block, ThreadId thread, Clock own)
-      : pool_(pool), block_(block), thread_(thread), own_(own) {
+  Moment(ClockPool* pool, ClockPool::Block* block, Slot slot, Clock own)
+      : pool_(pool), block_(block), slot_(slot), own_(own) {
     ++block_->references;
   }
   Moment(const Moment& other)
-      : pool_(other.pool_), block_(other.block_), thread_(other.thread_), own_(other.own_) {
+      : pool_(other.pool_), block_(other.block_), slot_(other.slot_), own_(other.own_) {
     if (block_ != nullptr) ++block_->references;
   }
   Moment(Moment&& other) noexcept
       : pool_(other.pool_),
         block_(std::exchange(other.block_, nullptr)),
-        thread_(other.thread_),
+        slot_(other.slot_),
         own_(other.own_) {}
   Moment& operator=(Moment other) noexcept {
     std::swap(pool_, other.pool_);
     std::swap(block_, other.block_);
-    std::swap(thread_, other.thread_);
+    std::swap(slot_, other.slot_);
     std::swap(own_, other.own_);
     return *this;
   }
@@ -87,36 +91,37 @@ class Moment {
   }
 
   bool empty() const { return block_ == nullptr; }
-  ThreadId thread() const { return thread_; }
+  Slot slot() const { return slot_; }
   Clock own() const { return own_; }
   // REQUIRES: !empty().
-  Clock at(ThreadId thread) const {
-    if (thread == thread_) return own_;
-    return Clock(thread.value() < block_->size ? block_->clocks()[thread.value()] : 0);
+  Clock at(Slot slot) const {
+    if (slot == slot_) return own_;
+    return Clock(slot.value() < block_->size ? block_->clocks()[slot.value()] : 0);
   }
   ClockPool::Block* block() const { return block_; }
 
  private:
   ClockPool* pool_ = nullptr;
   ClockPool::Block* block_ = nullptr;
-  ThreadId thread_;
+  Slot slot_;
   Clock own_;
 };
 
 // The time of one thread.
 class ThreadTime {
  public:
-  ThreadTime(ClockPool& pool, ThreadId self) : pool_(&pool), self_(self) {}
+  ThreadTime(ClockPool& pool, Slot self, Clock first = Clock(1)) : pool_(&pool), self_(self), own_(first) {}
   ThreadTime(ThreadTime&&) noexcept = default;
+  ThreadTime& operator=(ThreadTime&&) noexcept = default;
 
-  ThreadId self() const { return self_; }
+  Slot self() const { return self_; }
   Clock own() const { return own_; }
-  // What this thread knows of `thread`; its own clock for itself.
-  Clock at(ThreadId thread) const {
-    if (thread == self_) return own_;
-    return Clock(thread.value() < row_.size() ? row_[thread.value()] : 0);
+  // What this thread knows of `slot`; its own clock for its own.
+  Clock at(Slot slot) const {
+    if (slot == self_) return own_;
+    return Clock(slot.value() < row_.size() ? row_[slot.value()] : 0);
   }
-  bool knows(ThreadId thread, Clock clock) const { return at(thread) >= clock; }
+  bool knows(Slot slot, Clock clock) const { return at(slot) >= clock; }
 
   void tick() {
     DEADHEAT_CHECK(own_.value() != ~std::uint32_t{0});
@@ -130,36 +135,23 @@ class ThreadTime {
   // Learns all that `moment` knew; false if there was nothing to learn. REQUIRES: time is transitively closed
   // (see above).
   bool join(const Moment& moment) {
-    if (moment.empty() || knows(moment.thread(), moment.own())) return false;
+    if (moment.empty() || knows(moment.slot(), moment.own())) return false;
     join_all(moment);
     return true;
   }
   // The same without the shortcut, for orders where knowing a clock does not mean knowing all it knew.
   void join_all(const Moment& moment);
-  // The same for one clock.
-  void learn(ThreadId thread, Clock clock);
-
-  // Gives the row back when the thread is over; only the shared copy of what it knew stays.
-  void retire() {
-    now();
-    row_ = {};
-    retired_ = true;
-  }
-  bool retired() const { return retired_; }
-  // A retired thread acts again (a trace that joins a thread twice, or too early).
-  void restore();
   std::uint64_t bytes() const { return row_.capacity() * sizeof(std::uint32_t); }
 
  private:
   void grow(std::size_t size);
 
   ClockPool* pool_;
-  ThreadId self_;
+  Slot self_;
   Clock own_ = Clock(1);
   std::vector<std::uint32_t> row_;
   Moment copy_;  // of row_ as it was; valid for all but the own clock unless changed_
   bool changed_ = true;
-  bool retired_ = false;
 };
 
 // Happens-before of a trace: program order, fork and join, messages, and (optionally) locks.
@@ -168,16 +160,15 @@ class SyncClocks {
   enum class Locks { kOrder, kIgnore };
   explicit SyncClocks(Locks locks = Locks::kOrder) : locks_order_(locks == Locks::kOrder) {}
 
-  // The time of the thread at its current event.
+  // The time of the thread at its current event. Valid until the next call for another thread.
   ThreadTime& time(ThreadId thread) {
-    while (threads_.size() <= thread.index()) {
-      threads_.emplace_back(pool_, ThreadId(static_cast<std::uint32_t>(threads_.size())));
-    }
-    ThreadTime& time = threads_[thread.index()];
-    if (time.retired()) time.restore();
-    return time;
+    Slot slot = slots_.of(thread);
+    if (slot == ThreadSlots::kNone) slot = appear(thread);
+    return times_[slot.index()];
   }
-  std::size_t threads() const { return threads_.size(); }
+  const ThreadSlots& slots() const { return slots_; }
+  // Who had the slot at that clock.
+  ThreadId tenant(Slot slot, Clock clock) const { return slots_.tenant(slot, clock); }
 
   // REQUIRES: not an access. Events that order nothing are ignored.
   void on_sync(const Event& event);
@@ -190,12 +181,18 @@ class SyncClocks {
 
  private:
   void edge(ThreadTime& to, const Moment& from) { ++(to.join(from) ? joins_ : known_); }
+  Slot appear(ThreadId thread);
+  void fork(ThreadId thread, ThreadId child);
+  void join(ThreadId thread, ThreadId child);
+  void move_in(Slot slot);
 
   bool locks_order_;
   ClockPool pool_;
-  std::vector<ThreadTime> threads_;
+  ThreadSlots slots_;
+  std::vector<ThreadTime> times_;  // by slot
+  std::vector<Moment> ends_;       // by thread: what it knew, if it has been joined
   std::vector<Moment> lock_times_;
-  std::vector<std::vector<Moment>> messages_;  // the last send of each sender
+  std::vector<std::vector<Moment>> messages_;  // the last send of each slot
   std::uint64_t joins_ = 0;
   std::uint64_t known_ = 0;
 };

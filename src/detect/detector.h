@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/strong_id.h"
+#include "detect/thread_slots.h"
 #include "trace/event.h"
 #include "trace/names.h"
 
@@ -31,9 +33,11 @@ struct Race {
   // A predicted race: event numbers in the order that shows it, ending with the two events. Empty for races
   // of the observed order, and where `cut` says the same in less space.
   std::vector<EventIndex> witness;
-  // A predicted race of a streaming detector: how many events of each thread (by id) run before the two, in
-  // the order of the trace. expand_witness() turns it into `witness`.
+  // A predicted race whose witness is a part of the trace, in its order, in less space: each thread runs up
+  // to what its slot's clock says here (without slots: so many events of each thread). expand_witness() turns
+  // it into `witness`.
   std::vector<std::uint64_t> cut;
+  std::shared_ptr<const ThreadSlots> slots;
   std::string_view detector;
 
   ObjectId object() const { return second.event.object; }
@@ -92,6 +96,8 @@ class Stage {
   // After the last event, or after cancellation. Whole-trace detectors do their work here.
   virtual void finish() {}
   virtual Statistics statistics() const { return {}; }
+  // Why the result is not all that the detector promises; empty if it is.
+  virtual std::string incomplete() const { return {}; }
   // What the stage holds, roughly; a pipeline stops with an error when it exceeds Options::memory_bytes.
   virtual std::uint64_t memory_bytes() const { return 0; }
 
@@ -101,8 +107,9 @@ class Stage {
 
  protected:
   void report(RacyEvent first, RacyEvent second, std::vector<EventIndex> witness = {},
-              std::vector<std::uint64_t> cut = {}) {
-    context_.sink->on_race(Race{first, second, std::move(witness), std::move(cut), context_.name});
+              std::vector<std::uint64_t> cut = {}, std::shared_ptr<const ThreadSlots> slots = nullptr) {
+    context_.sink->on_race(
+        Race{first, second, std::move(witness), std::move(cut), std::move(slots), context_.name});
   }
   void fail(std::string message) {
     if (!failure_) failure_ = Error{std::move(message)};

@@ -57,7 +57,7 @@ FastTrack::Cell& FastTrack::cell(ObjectId location) {
 void FastTrack::on_read(EventIndex index, const Event& event) {
   Cell& cell = this->cell(event.object);
   const ThreadTime& time = clocks_.time(event.thread);
-  const Epoch now(event.thread, time.own());
+  const Epoch now(time.self(), time.own());
   if (cell.read == now || cell.write == now) {
     ++read_same_epoch_;
     return;
@@ -66,15 +66,15 @@ void FastTrack::on_read(EventIndex index, const Event& event) {
     ++after_race_;
     return;
   }
-  if (!cell.write.none() && !time.knows(cell.write.thread(), cell.write.clock())) {
-    race(cell, cell.write_index, EventKind::kWrite, cell.write.thread(), cell.write_site, index, event);
+  if (!cell.write.none() && !time.knows(cell.write.slot(), cell.write.clock())) {
+    race(cell, cell.write_index, EventKind::kWrite, cell.write, cell.write_site, index, event);
     return;
   }
 
   if (cell.read == kShared) {
     std::vector<Reader>& readers = readers_[cell.read_index.index()];
     for (Reader& reader : readers) {
-      if (reader.epoch.thread() != event.thread) continue;
+      if (reader.epoch.slot() != now.slot()) continue;
       ++(reader.epoch == now ? read_same_epoch_ : read_shared_);
       reader = Reader{now, index, event.site};
       return;
@@ -83,7 +83,7 @@ void FastTrack::on_read(EventIndex index, const Event& event) {
     readers.push_back(Reader{now, index, event.site});
     return;
   }
-  if (cell.read.none() || time.knows(cell.read.thread(), cell.read.clock())) {
+  if (cell.read.none() || time.knows(cell.read.slot(), cell.read.clock())) {
     ++read_exclusive_;
     cell.read = now;
     cell.read_index = index;
@@ -106,7 +106,7 @@ void FastTrack::on_read(EventIndex index, const Event& event) {
 void FastTrack::on_write(EventIndex index, const Event& event) {
   Cell& cell = this->cell(event.object);
   const ThreadTime& time = clocks_.time(event.thread);
-  const Epoch now(event.thread, time.own());
+  const Epoch now(time.self(), time.own());
   if (cell.write == now) {
     ++write_same_epoch_;
     return;
@@ -115,21 +115,21 @@ void FastTrack::on_write(EventIndex index, const Event& event) {
     ++after_race_;
     return;
   }
-  if (!cell.write.none() && !time.knows(cell.write.thread(), cell.write.clock())) {
-    race(cell, cell.write_index, EventKind::kWrite, cell.write.thread(), cell.write_site, index, event);
+  if (!cell.write.none() && !time.knows(cell.write.slot(), cell.write.clock())) {
+    race(cell, cell.write_index, EventKind::kWrite, cell.write, cell.write_site, index, event);
     return;
   }
   if (cell.read == kShared) {
     for (const Reader& reader : readers_[cell.read_index.index()]) {
-      if (time.knows(reader.epoch.thread(), reader.epoch.clock())) continue;
-      race(cell, reader.index, EventKind::kRead, reader.epoch.thread(), reader.site, index, event);
+      if (time.knows(reader.epoch.slot(), reader.epoch.clock())) continue;
+      race(cell, reader.index, EventKind::kRead, reader.epoch, reader.site, index, event);
       return;
     }
     ++write_shared_;
     drop_readers(cell);
   } else {
-    if (!cell.read.none() && !time.knows(cell.read.thread(), cell.read.clock())) {
-      race(cell, cell.read_index, EventKind::kRead, cell.read.thread(), cell.read_site, index, event);
+    if (!cell.read.none() && !time.knows(cell.read.slot(), cell.read.clock())) {
+      race(cell, cell.read_index, EventKind::kRead, cell.read, cell.read_site, index, event);
       return;
     }
     ++write_exclusive_;
@@ -146,12 +146,12 @@ void FastTrack::drop_readers(Cell& cell) {
   cell.read = Epoch();
 }
 
-void FastTrack::race(Cell& cell, EventIndex first, EventKind kind, ThreadId thread, SiteId site,
-                     EventIndex index, const Event& event) {
+void FastTrack::race(Cell& cell, EventIndex first, EventKind kind, Epoch epoch, SiteId site, EventIndex index,
+                     const Event& event) {
   ++races_;
   Event earlier;
   earlier.kind = kind;
-  earlier.thread = thread;
+  earlier.thread = clocks_.tenant(epoch.slot(), epoch.clock());
   earlier.object = event.object;
   earlier.site = site;
   if (cell.read == kShared) drop_readers(cell);
@@ -175,6 +175,7 @@ Statistics FastTrack::statistics() const {
           {"after race", after_race_},
           {"joins", clocks_.joins()},
           {"joins saved", clocks_.joins_saved()},
+          {"slots", clocks_.slots().size()},
           {"races", races_}};
 }
 

@@ -36,7 +36,7 @@ class FastTrack final : public Stage {
   };
   static_assert(sizeof(Cell) == 40, "one per location");
 
-  // Reads that are not ordered among themselves: the last one of each thread.
+  // Reads that are not ordered among themselves: the last one of each slot.
   struct Reader {
     Epoch epoch;
     EventIndex index;
@@ -45,7 +45,7 @@ class FastTrack final : public Stage {
 
   void on_read(EventIndex index, const Event& event);
   void on_write(EventIndex index, const Event& event);
-  void race(Cell& cell, EventIndex first, EventKind kind, ThreadId thread, SiteId site, EventIndex index,
+  void race(Cell& cell, EventIndex first, EventKind kind, Epoch epoch, SiteId site, EventIndex index,
             const Event& event);
   Cell& cell(ObjectId location);
   void drop_readers(Cell& cell);

@@ -32,10 +32,10 @@ void HappensBefore::on_event(EventIndex index, const Event& event) {
   }
   const ThreadTime& time = clocks_.time(event.thread);
   history_.access(
-      index, event, time.own(), [&](ThreadId thread, Clock clock) { return time.knows(thread, clock); },
+      index, event, time.self(), time.own(), [&](Slot slot, Clock clock) { return time.knows(slot, clock); },
       [&](const SiteHistory::Entry& other) {
         ++races_;
-        report(earlier_event(other, event), RacyEvent{index, event});
+        report(earlier_event(other, event, clocks_.slots()), RacyEvent{index, event});
       });
 }
 
@@ -44,6 +44,7 @@ Statistics HappensBefore::statistics() const {
           {"looks at earlier accesses", history_.looks()},
           {"joins", clocks_.joins()},
           {"joins saved", clocks_.joins_saved()},
+          {"slots", clocks_.slots().size()},
           {"races", races_}};
 }
 

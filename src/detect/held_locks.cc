@@ -54,31 +54,29 @@ LocksetId Locksets::intersection(LocksetId a, LocksetId b) {
 }
 
 bool HeldLocks::on_lock(const Event& event) {
-  if (event.thread.index() >= threads_.size()) threads_.resize(event.thread.index() + 1);
-  Thread& thread = threads_[event.thread.index()];
-  const std::uint32_t lock = static_cast<std::uint32_t>(event.object.value());
-  const std::span<const std::uint32_t> members = sets_.members(thread.set);
-  const bool held = std::binary_search(members.begin(), members.end(), lock);
-  const auto again =
-      std::find_if(thread.again.begin(), thread.again.end(), [&](const Again& a) { return a.lock == lock; });
-  if (event.kind == EventKind::kAcquire) {
-    if (!held) {
-      thread.set = sets_.with(thread.set, lock);
-      return true;
-    }
-    if (again == thread.again.end()) {
-      thread.again.push_back({lock, 1});
-    } else {
-      ++again->times;
-    }
-    return false;
+  if (event.thread.index() >= held_.size()) {
+    held_.resize(std::max(event.thread.index() + 1, held_.size() * 2), Locksets::kEmpty);
   }
-  if (!held) return false;
-  if (again == thread.again.end()) {
-    thread.set = sets_.without(thread.set, lock);
+  LocksetId& set = held_[event.thread.index()];
+  const std::uint32_t lock = static_cast<std::uint32_t>(event.object.value());
+  const std::span<const std::uint32_t> members = sets_.members(set);
+  const bool held = std::binary_search(members.begin(), members.end(), lock);
+  const std::uint64_t key = std::uint64_t{event.thread.value()} << 32 | lock;
+  if (event.kind == EventKind::kAcquire) {
+    if (held) {
+      ++again_[key];
+      return false;
+    }
+    set = sets_.with(set, lock);
     return true;
   }
-  if (--again->times == 0) thread.again.erase(again);
+  if (!held) return false;
+  const auto again = again_.empty() ? again_.end() : again_.find(key);
+  if (again == again_.end()) {
+    set = sets_.without(set, lock);
+    return true;
+  }
+  if (--again->second == 0) again_.erase(again);
   return false;
 }
 

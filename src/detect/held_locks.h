@@ -44,22 +44,15 @@ class HeldLocks {
   // not held.
   bool on_lock(const Event& event);
   LocksetId held(ThreadId thread) const {
-    return thread.index() < threads_.size() ? threads_[thread.index()].set : Locksets::kEmpty;
+    return thread.index() < held_.size() ? held_[thread.index()] : Locksets::kEmpty;
   }
   Locksets& sets() { return sets_; }
-  std::uint64_t bytes() const { return sets_.bytes(); }
+  std::uint64_t bytes() const { return sets_.bytes() + held_.capacity() * sizeof(LocksetId); }
 
  private:
-  struct Again {
-    std::uint32_t lock;
-    std::uint32_t times;
-  };
-  struct Thread {
-    LocksetId set = Locksets::kEmpty;
-    std::vector<Again> again;  // locks held more than once
-  };
   Locksets sets_;
-  std::vector<Thread> threads_;
+  std::vector<LocksetId> held_;                             // by thread
+  std::unordered_map<std::uint64_t, std::uint32_t> again_;  // (thread, lock): how often more than once
 };
 
 }  // namespace deadheat::detect

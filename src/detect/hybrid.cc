@@ -40,10 +40,10 @@ void Hybrid::on_access(EventIndex index, const Event& event) {
   Cell& cell = cells_[event.object.index()];
   if (cell.state == State::kRace) return;
   const ThreadTime& time = clocks_.time(event.thread);
-  const Epoch now(event.thread, time.own());
+  const Epoch now(time.self(), time.own());
   const bool write = event.kind == EventKind::kWrite;
   const LocksetId locks = held_.held(event.thread);
-  const auto known = [&](Epoch epoch) { return time.knows(epoch.thread(), epoch.clock()); };
+  const auto known = [&](Epoch epoch) { return time.knows(epoch.slot(), epoch.clock()); };
 
   const bool shared = cell.state == State::kSharedRead || cell.state == State::kSharedWrite;
   const bool ordered =
@@ -52,12 +52,13 @@ void Hybrid::on_access(EventIndex index, const Event& event) {
   if (ordered) {
     ++ordered_;
     if (shared) ++back_to_exclusive_;
-    const bool still_written = cell.state == State::kExclusiveWrite && cell.last.thread() == event.thread;
+    const bool still_written = cell.state == State::kExclusiveWrite && cell.last.slot() == now.slot() &&
+                               cell.last.clock() >= clocks_.slots().first_clock(now.slot());
     cell.state = write || still_written ? State::kExclusiveWrite : State::kExclusiveRead;
     cell.candidates = locks;
     cell.last = now;
     cell.shared.clear();
-    cell.recent.add(index, event, time.own());
+    cell.recent.add(index, event, time.self(), time.own());
     return;
   }
 
@@ -67,22 +68,23 @@ void Hybrid::on_access(EventIndex index, const Event& event) {
   if (written && cell.candidates == Locksets::kEmpty) {
     ++races_;
     cell.state = State::kRace;
-    const RacyEvent partner = cell.recent.partner(
-        event, [&](const RecentAccesses::Access& access) { return time.knows(access.thread, access.clock); });
+    const RacyEvent partner = cell.recent.partner(event, [&](const RecentAccesses::Access& access) {
+      return access.thread == event.thread || time.knows(access.slot, access.clock);
+    });
     cell.shared = {};
     report(partner, RacyEvent{index, event});
     return;
   }
   if (!shared) cell.shared = {cell.last};
   const auto mine = std::find_if(cell.shared.begin(), cell.shared.end(),
-                                 [&](Epoch epoch) { return epoch.thread() == event.thread; });
+                                 [&](Epoch epoch) { return epoch.slot() == now.slot(); });
   if (mine == cell.shared.end()) {
     cell.shared.push_back(now);
   } else {
     *mine = now;
   }
   cell.state = written ? State::kSharedWrite : State::kSharedRead;
-  cell.recent.add(index, event, time.own());
+  cell.recent.add(index, event, time.self(), time.own());
 }
 
 Statistics Hybrid::statistics() const {

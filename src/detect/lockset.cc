@@ -66,7 +66,7 @@ void Lockset::on_access(EventIndex index, const Event& event) {
            RacyEvent{index, event});
     return;
   }
-  cell.recent.add(index, event, Clock());
+  cell.recent.add(index, event, Slot(), Clock());
 }
 
 Statistics Lockset::statistics() const {

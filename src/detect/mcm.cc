@@ -12,15 +12,30 @@ void PredictingStage::on_event(EventIndex index, const Event& event) {
 
 void PredictingStage::finish() {
   if (failure()) return;
-  Result<Prediction> prediction = predict(events_, names(), options(), predictor_);
-  if (!prediction.ok()) return fail(std::string(name()) + ": " + prediction.error().message);
+  PredictorOptions predictor = predictor_;
+  // Cuts count events of the trace, so they cannot say what is left of it behind a filter.
+  if (!indices_.empty() && indices_.back().value() + 1 != indices_.size())
+    predictor.witness_events = UINT64_MAX;
+  Result<Prediction> prediction = predict(events_, names(), options(), predictor);
+  if (!prediction.ok()) {
+    // Other detectors of the same run may have found something: that must not be lost.
+    incomplete_ = "decided nothing: " + prediction.error().message;
+    statistics_ = {{"complete", 0}};
+    return;
+  }
   statistics_ = prediction->statistics;
+  if (!prediction->complete && (prediction->undecided > 0 || !prediction->all_listed)) {
+    incomplete_ = std::string(prediction->model_built ? "" : "was still preparing; ") + "left " +
+                  (prediction->all_listed ? "" : "at least ") + std::to_string(prediction->undecided) +
+                  " pair" + (prediction->undecided == 1 ? "" : "s") + " of places undecided" +
+                  (options().is_cancelled() ? " when it was interrupted" : "");
+  }
   for (const PredictedRace& race : prediction->races) {
     std::vector<EventIndex> witness;
     witness.reserve(race.witness.size());
     for (std::uint64_t position : race.witness) witness.push_back(indices_[position]);
     report({indices_[race.first], events_[race.first]}, {indices_[race.second], events_[race.second]},
-           std::move(witness));
+           std::move(witness), race.cut);
   }
 }
 

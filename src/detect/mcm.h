@@ -10,6 +10,7 @@
 // solver.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "detect/detector.h"
@@ -26,6 +27,7 @@ class PredictingStage : public Stage {
   void on_event(EventIndex index, const Event& event) override;
   void finish() override;
   Statistics statistics() const override { return statistics_; }
+  std::string incomplete() const override { return incomplete_; }
   std::uint64_t memory_bytes() const override {
     return events_.capacity() * sizeof(Event) + indices_.capacity() * sizeof(EventIndex);
   }
@@ -35,6 +37,7 @@ class PredictingStage : public Stage {
   std::vector<Event> events_;
   std::vector<EventIndex> indices_;  // in the whole trace
   Statistics statistics_;
+  std::string incomplete_;
 };
 
 class Mcm final : public PredictingStage {

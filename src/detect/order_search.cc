@@ -343,7 +343,7 @@ class OrderSearch::Problem {
       mine->sources.push_back({write, chosen});
       assert_(z3::implies(chosen, executed(write) && before(write, node)));
       const WriteRecord& record = model_.write(write);
-      const auto& reads = model_.thread_reads(model_.thread(write));
+      const auto& reads = model_.reads_of_writer(write);
       for (std::uint32_t k = record.unsettled_begin; k < record.unsettled_end; ++k) {
         z3::expr matters = require(reads[k]).matters;
         assert_(z3::implies(chosen, matters));

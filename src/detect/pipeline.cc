@@ -148,25 +148,53 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
   return position;
 }
 
-Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& race) {
-  std::vector<EventIndex> witness;
-  std::vector<std::uint64_t> left = race.cut;
-  Event event;
-  for (std::uint64_t index = 0; index < race.second.index.value(); ++index) {
-    Result<bool> more = source.next(event);
-    if (!more.ok()) return more.error();
-    if (!*more)
-      return Error{"event " + std::to_string(race.second.index.value()) +
-                   ": expected in the trace, found its end"};
-    const std::size_t thread = event.thread.index();
-    if (thread < left.size() && left[thread] > 0) {
-      --left[thread];
-      witness.push_back(EventIndex(index));
+Status expand_witnesses(TraceSource& source, std::span<Race* const> races) {
+  // Per race: how many events of each thread are still to come, and of all.
+  struct Left {
+    std::vector<std::uint64_t> by_thread;
+    std::uint64_t all = 0;
+  };
+  std::vector<Left> lefts;
+  std::uint64_t wanted = 0;
+  for (Race* race : races) {
+    Left left{race->cut, 0};
+    if (race->slots) {
+      left.by_thread.clear();
+      race->slots->for_each_stay([&](ThreadId thread, Slot slot, Clock first) {
+        if (slot.index() >= race->cut.size() || race->cut[slot.index()] <= first.value()) return;
+        if (thread.index() >= left.by_thread.size()) left.by_thread.resize(thread.index() + 1);
+        left.by_thread[thread.index()] += race->cut[slot.index()] - first.value();
+      });
     }
+    // Of a thread that had its slot before others, all events there are: fewer than that.
+    left.all = race->second.index.value();
+    wanted = std::max(wanted, left.all);
+    race->witness.clear();
+    lefts.push_back(std::move(left));
   }
-  witness.push_back(race.first.index);
-  witness.push_back(race.second.index);
-  return witness;
+  std::vector<Event> events(4096);
+  for (std::uint64_t first = 0; first < wanted;) {
+    Result<std::size_t> got = source.read(events);
+    if (!got.ok()) return got.error();
+    if (*got == 0) {
+      return Error{"event " + std::to_string(wanted) + ": expected in the trace, found its end"};
+    }
+    for (std::size_t r = 0; r < races.size(); ++r) {
+      std::vector<std::uint64_t>& left = lefts[r].by_thread;
+      for (std::size_t i = 0; i < *got && first + i < lefts[r].all; ++i) {
+        const std::size_t thread = events[i].thread.index();
+        if (thread >= left.size() || left[thread] == 0) continue;
+        --left[thread];
+        races[r]->witness.push_back(EventIndex(first + i));
+      }
+    }
+    first += *got;
+  }
+  for (Race* race : races) {
+    race->witness.push_back(race->first.index);
+    race->witness.push_back(race->second.index);
+  }
+  return Nothing{};
 }
 
 }  // namespace deadheat::detect

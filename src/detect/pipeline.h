@@ -47,6 +47,8 @@ class Pipeline {
   Status status() const;
   // Per stage: its name and its counters.
   std::vector<std::pair<std::string, Statistics>> statistics() const;
+  // Why the result is not all that the last stage promises; empty if it is.
+  std::string incomplete() const { return stages_.back()->incomplete(); }
   const std::string& spec() const { return spec_; }
   bool whole_trace() const { return whole_trace_; }
 
@@ -69,7 +71,7 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
                                     const Options& options = {},
                                     const std::function<void(std::uint64_t)>& on_batch = nullptr);
 
-// The witness of a race that has only a `cut`: reads the trace again from its start.
-Result<std::vector<EventIndex>> expand_witness(TraceSource& source, const Race& race);
+// Sets the witnesses of races that have only a `cut`: reads the trace again, once, from its start.
+Status expand_witnesses(TraceSource& source, std::span<Race* const> races);
 
 }  // namespace deadheat::detect

@@ -110,12 +110,13 @@ TEST(Syncp, FindsARaceThatHappensBeforeHides) {
   EXPECT_EQ(run_detector("hb", trace).races.size(), 0u);
   EXPECT_EQ(run_detector("shb", trace).races.size(), 0u);
   EXPECT_EQ(run_detector("wcp", trace).races.size(), 1u);
-  const testing::Outcome outcome = run_detector("syncp", trace);
+  testing::Outcome outcome = run_detector("syncp", trace);
   ASSERT_EQ(outcome.races.size(), 1u);
   std::unique_ptr<TraceSource> source = source_of(trace);
-  Result<std::vector<EventIndex>> witness = expand_witness(*source, outcome.races[0]);
-  ASSERT_TRUE(witness.ok());
-  EXPECT_EQ(*witness, (std::vector<EventIndex>{EventIndex(3), EventIndex(4), EventIndex(0), EventIndex(5)}));
+  Race* race = &outcome.races[0];
+  ASSERT_TRUE(expand_witnesses(*source, {&race, 1}).ok());
+  EXPECT_EQ(race->witness,
+            (std::vector<EventIndex>{EventIndex(3), EventIndex(4), EventIndex(0), EventIndex(5)}));
 }
 
 TEST(Shb, TellsRealRacesFromArtefactsOfEarlierOnes) {

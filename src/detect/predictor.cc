@@ -8,7 +8,10 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_set>
+#include <utility>
 
+#include "detect/budget.h"
 #include "detect/candidates.h"
 #include "detect/causal_model.h"
 #include "detect/order_search.h"
@@ -22,11 +25,13 @@ using Time = std::chrono::steady_clock;
 // Turns, in seconds: of a unit, and of a single pair in it. The last one is whatever remains.
 constexpr double kUnitTurns[] = {1, 8, 1e9};
 constexpr double kPairTurns[] = {0.3, 4, 1e9};
+// How long a user waits after the end of the time for being told how much was left.
+constexpr double kGrace = 0.3;
 constexpr std::size_t kTurns = std::size(kUnitTurns);
 
 // A unit, from some pair on; or a single pair that took too long in its last turn.
 struct Task {
-  std::uint32_t unit = 0;
+  CandidateUnit unit;
   std::uint64_t skip = 0;  // pairs of the unit that have been decided or put off
   Node a = kNoNode, b = kNoNode;
 };
@@ -34,28 +39,28 @@ struct Task {
 class Predictor {
  public:
   Predictor(std::span<const Event> events, const Names& names, const Options& options,
-            const PredictorOptions& predictor)
+            const PredictorOptions& predictor, Chains chains)
       : events_(events),
         names_(names),
         options_(options),
         own_(predictor),
-        model_(events, names, predictor.barriers),
-        candidates_(model_),
-        deadline_(Time::now() + in_seconds(options.solver_seconds)),
-        found_(candidates_.units().size(), 0) {
-    for (std::uint32_t unit = 0; unit < candidates_.units().size(); ++unit)
-      tasks_[0].push_back({.unit = unit});
-  }
+        budget_(options.solver_seconds, options.cancelled),
+        model_(events, names, predictor.barriers, std::move(chains), budget_),
+        candidates_(model_, budget_) {}
 
   Prediction run() {
+    if (!model_.is_built()) {
+      untouched_ = count_pairs_of_places(events_, Budget(kGrace, nullptr), all_listed_);
+      return summarise();
+    }
     std::size_t jobs = static_cast<std::size_t>(std::max(1, options_.jobs));
-    jobs = std::min(jobs, std::max<std::size_t>(1, candidates_.units().size()));
     for (std::size_t i = 0; i < jobs; ++i) searches_.push_back(std::make_unique<OrderSearch>(model_));
     std::vector<std::thread> workers;
     running_ = jobs;
     for (std::size_t i = 0; i < jobs; ++i) workers.emplace_back([this, i] { work(*searches_[i]); });
     watch();
     for (std::thread& worker : workers) worker.join();
+    count_the_rest();
     return summarise();
   }
 
@@ -68,14 +73,13 @@ class Predictor {
   void watch() {
     std::unique_lock lock(mutex_);
     while (running_ > 0) {
-      changed_.wait_for(lock, std::chrono::milliseconds(50));
-      if (!stop_ && (options_.is_cancelled() || Time::now() >= deadline_)) stop_ = true;
+      ended_.wait_for(lock, std::chrono::milliseconds(50));
+      if (!stop_ && budget_.over()) stop_ = true;
       if (stop_) {
         for (auto& search : searches_) search->interrupt();
       }
-      if (options_.progress && !candidates_.units().empty()) {
-        double done =
-            static_cast<double>(units_done_.load()) / static_cast<double>(candidates_.units().size());
+      if (options_.progress) {
+        double done = candidates_.progress();
         lock.unlock();
         options_.progress(done);
         lock.lock();
@@ -84,7 +88,8 @@ class Predictor {
   }
 
   void work(OrderSearch& search) {
-    WitnessChecker checker(events_, names_, own_.barriers);
+    // Made when it is first needed: it reads the whole trace.
+    std::unique_ptr<WitnessChecker> checker;
     Task task;
     for (std::size_t turn = 0; take(task, turn);) {
       if (task.a != kNoNode) {
@@ -96,7 +101,7 @@ class Predictor {
     }
     std::lock_guard lock(mutex_);
     --running_;
-    changed_.notify_all();
+    ended_.notify_all();
   }
 
   // The next task, those with the shortest turns first. False when there is nothing left to do.
@@ -104,16 +109,23 @@ class Predictor {
     std::unique_lock lock(mutex_);
     for (;;) {
       if (stop_) return false;
+      if (CandidateUnit unit; candidates_.next_unit(unit)) {
+        task = {.unit = unit};
+        turn = 0;
+        ++busy_;
+        return true;
+      }
       for (turn = 0; turn < kTurns; ++turn) {
         while (!tasks_[turn].empty()) {
           task = tasks_[turn].front();
           tasks_[turn].pop_front();
-          if (found_[task.unit] && !own_.all_pairs) continue;
+          if (found_.contains(task.unit.key()) && !own_.all_pairs) continue;
           ++busy_;
           return true;
         }
       }
       if (busy_ == 0) return false;
+      idle_ = true;
       changed_.wait_for(lock, std::chrono::milliseconds(50));  // a busy worker may put something off
     }
   }
@@ -121,7 +133,7 @@ class Predictor {
   void give_back() {
     std::lock_guard lock(mutex_);
     --busy_;
-    changed_.notify_all();
+    if (std::exchange(idle_, false)) changed_.notify_all();
   }
 
   void put_off(const Task& task, std::size_t turn) {
@@ -129,27 +141,29 @@ class Predictor {
     tasks_[std::min(turn + 1, kTurns)].push_back(task);
   }
 
-  void examine(const Task& task, std::size_t turn, OrderSearch& search, WitnessChecker& checker) {
+  void examine(const Task& task, std::size_t turn, OrderSearch& search,
+               std::unique_ptr<WitnessChecker>& checker) {
     Time::time_point end = Time::now() + in_seconds(kUnitTurns[turn]);
     std::uint64_t number = 0;
-    bool whole = true;
-    candidates_.for_each_pair(candidates_.units()[task.unit], [&](Node a, Node b) {
-      if (number++ < task.skip) return true;
-      if (stop_ || Time::now() >= end) {
-        whole = false;
-        put_off({.unit = task.unit, .skip = number - 1}, turn);
-        return false;
-      }
-      ++candidates_seen_;
-      return decide(task.unit, a, b, turn, search, checker) != Answer::kRace || own_.all_pairs;
-    });
-    if (whole) ++units_done_;
+    bool out_of_turn = false;
+    auto go_on = [&] { return !(out_of_turn = stop_ || Time::now() >= end); };
+    candidates_.for_each_pair(
+        task.unit,
+        [&](Node a, Node b) {
+          if (number < task.skip) return ++number, true;
+          if (!go_on()) return false;
+          ++number;
+          ++candidates_seen_;
+          return decide(task.unit, a, b, turn, search, checker) != Answer::kRace || own_.all_pairs;
+        },
+        go_on);
+    if (out_of_turn) put_off({.unit = task.unit, .skip = std::max(number, task.skip)}, turn);
   }
 
-  Answer decide(std::uint32_t unit, Node a, Node b, std::size_t turn, OrderSearch& search,
-                WitnessChecker& checker) {
+  Answer decide(const CandidateUnit& unit, Node a, Node b, std::size_t turn, OrderSearch& search,
+                std::unique_ptr<WitnessChecker>& checker) {
     SearchLimits limits{
-        .deadline = std::min(deadline_, Time::now() + in_seconds(kPairTurns[turn])),
+        .deadline = std::min(budget_.deadline(), Time::now() + in_seconds(kPairTurns[turn])),
         .stop = &stop_,
         .memory_bytes = options_.memory_bytes / static_cast<std::uint64_t>(std::max(1, options_.jobs))};
     Decision decision = search.decide(a, b, limits);
@@ -165,16 +179,42 @@ class Predictor {
     }
     race.witness.push_back(race.first);
     race.witness.push_back(race.second);
-    Status status = checker.check(race.witness);
+    if (!checker) checker = std::make_unique<WitnessChecker>(events_, names_, own_.barriers, budget_);
+    Status status = checker->check(race.witness);
     std::lock_guard lock(mutex_);
     if (!status.ok()) {
-      ++rejected_;
+      if (!checker->out_of_time()) ++rejected_;
       tasks_[kTurns].push_back({.unit = unit, .a = a, .b = b});
       return Answer::kUndecided;
     }
-    found_[unit] = 1;
+    found_.insert(unit.key());
+    if (witness_events_ + race.witness.size() > own_.witness_events) shorten(race);
+    witness_events_ += race.witness.size();
     races_.push_back(std::move(race));
     return Answer::kRace;
+  }
+
+  // A witness of many events in the order of the trace, said in less space.
+  void shorten(PredictedRace& race) const {
+    auto end = race.witness.end() - 2;
+    if (!std::is_sorted(race.witness.begin(), end) || (race.witness.size() > 2 && *(end - 1) > race.second))
+      return;
+    race.cut.assign(names_.threads.size(), 0);
+    for (auto event = race.witness.begin(); event != end; ++event) ++race.cut[events_[*event].thread.index()];
+    race.witness = {};
+  }
+
+  // Pairs of places that nobody came to, for as long as a user waits after the end of the time.
+  void count_the_rest() {
+    Budget grace(kGrace, nullptr);
+    BudgetWatch watch(grace);
+    CandidateUnit unit;
+    while (candidates_.next_unit(unit)) {
+      ++untouched_;
+      if (!watch.over(64)) continue;
+      all_listed_ = false;
+      return;
+    }
   }
 
   Prediction summarise() {
@@ -184,12 +224,16 @@ class Predictor {
               [](const PredictedRace& one, const PredictedRace& other) {
                 return std::pair(one.second, one.first) < std::pair(other.second, other.first);
               });
-    std::vector<char> undecided(candidates_.units().size(), 0);
+    std::unordered_set<std::uint64_t> undecided;
     for (const auto& turn : tasks_) {
-      for (const Task& task : turn) undecided[task.unit] |= !found_[task.unit];
+      for (const Task& task : turn) {
+        if (!found_.contains(task.unit.key())) undecided.insert(task.unit.key());
+      }
     }
-    for (char unit : undecided) result.undecided += static_cast<std::uint64_t>(unit);
-    result.complete = result.undecided == 0 && !options_.is_cancelled();
+    result.undecided = undecided.size() + untouched_;
+    result.all_listed = all_listed_;
+    result.model_built = model_.is_built();
+    result.complete = result.undecided == 0 && all_listed_ && model_.is_built() && !options_.is_cancelled();
     SearchCounters sum;
     for (const auto& search : searches_) {
       const SearchCounters& one = search->counters();
@@ -200,7 +244,7 @@ class Predictor {
       sum.constraints += one.constraints;
       sum.stuck += one.stuck;
     }
-    result.statistics = {{"pairs_of_places", candidates_.units().size()},
+    result.statistics = {{"pairs_of_places", candidates_.units_seen()},
                          {"pairs_with_a_common_lock", candidates_.dropped_by_locks()},
                          {"pairs_decided", candidates_seen_.load()},
                          {"refuted_by_cut", sum.refuted_by_cut},
@@ -211,6 +255,8 @@ class Predictor {
                          {"witnesses_rejected", rejected_},
                          {"searches_stuck", sum.stuck},
                          {"undecided", result.undecided},
+                         {"model_built", model_.is_built() ? 1u : 0u},
+                         {"all_listed", result.all_listed ? 1u : 0u},
                          {"complete", result.complete ? 1u : 0u}};
     return result;
   }
@@ -219,35 +265,40 @@ class Predictor {
   const Names& names_;
   const Options& options_;
   const PredictorOptions own_;
+  const Budget budget_;
   const CausalModel model_;
-  const Candidates candidates_;
   std::vector<std::unique_ptr<OrderSearch>> searches_;
-  const Time::time_point deadline_;
-  std::atomic<std::size_t> units_done_ = 0;
   std::atomic<std::uint64_t> candidates_seen_ = 0;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
+  std::mutex mutex_;                 // guards what follows
+  std::condition_variable changed_;  // a task may have been put off
+  std::condition_variable ended_;    // a worker
+  bool idle_ = false;                // somebody waits for a task
+  Candidates candidates_;            // its for_each_pair() needs no lock
   std::size_t running_ = 0;
   std::vector<PredictedRace> races_;
-  std::vector<char> found_;                          // by unit
+  std::unordered_set<std::uint64_t> found_;          // keys of units
   std::vector<std::deque<Task>> tasks_{kTurns + 1};  // by turn; after the last one: given up
   std::size_t busy_ = 0;
   std::uint64_t rejected_ = 0;
+  std::uint64_t untouched_ = 0;
+  std::uint64_t witness_events_ = 0;
+  bool all_listed_ = true;
 };
 
 }  // namespace
 
 Result<Prediction> predict(std::span<const Event> events, const Names& names, const Options& options,
                            const PredictorOptions& predictor) {
-  std::uint64_t needed = CausalModel::memory_needed(events.size(), names.threads.size());
+  Chains chains = find_chains(events, names, predictor.barriers);
+  std::uint64_t needed = CausalModel::memory_needed(events.size(), chains.count);
   if (needed > options.memory_bytes) {
     return Error{"prediction from " + std::to_string(events.size()) + " events of " +
-                 std::to_string(names.threads.size()) + " threads: expected to need at most " +
+                 std::to_string(chains.count) + " threads at a time: expected to need at most " +
                  std::to_string(options.memory_bytes >> 20) + " MB of memory, found " +
                  std::to_string(needed >> 20) + " MB"};
   }
-  return Predictor(events, names, options, predictor).run();
+  return Predictor(events, names, options, predictor, std::move(chains)).run();
 }
 
 }  // namespace deadheat::detect

@@ -4,6 +4,7 @@
 
 #include "base/strong_id.h"
 #include "detect/detector.h"
+#include "detect/thread_slots.h"
 #include "trace/event.h"
 
 namespace deadheat::detect {
@@ -14,14 +15,15 @@ class RecentAccesses {
     EventIndex index;
     ThreadId thread;
     SiteId site;
+    Slot slot;
     Clock clock;
     bool there = false;
   };
 
-  void add(EventIndex index, const Event& event, Clock clock) {
+  void add(EventIndex index, const Event& event, Slot slot, Clock clock) {
     Access* last = of_kind_[event.kind == EventKind::kWrite];
     if (last[0].there && last[0].thread != event.thread) last[1] = last[0];
-    last[0] = Access{index, event.thread, event.site, clock, true};
+    last[0] = Access{index, event.thread, event.site, slot, clock, true};
   }
 
   // The access of another thread to name beside `event`: the most recent one that conflicts and is not

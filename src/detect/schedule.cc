@@ -104,7 +104,7 @@ std::vector<Wrong> Scheduler::look_through(const std::vector<Node>& schedule,
     if (write.location != kNone) {
       last_write_[write.location] = node;
       bool faithful = true;
-      const auto& reads = model_.thread_reads(model_.thread(node));
+      const auto& reads = model_.reads_of_writer(node);
       for (std::uint32_t i = write.unsettled_begin; i < write.unsettled_end; ++i)
         faithful = faithful && sees_[reads[i]];
       last_is_faithful_[write.location] = faithful;

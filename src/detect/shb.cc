@@ -42,10 +42,10 @@ void SchedulableHappensBefore::on_event(EventIndex index, const Event& event) {
   }
   ThreadTime& time = clocks_.time(event.thread);
   history_.access(
-      index, event, time.own(), [&](ThreadId thread, Clock clock) { return time.knows(thread, clock); },
+      index, event, time.self(), time.own(), [&](Slot slot, Clock clock) { return time.knows(slot, clock); },
       [&](const SiteHistory::Entry& other) {
         ++races_;
-        report(earlier_event(other, event), RacyEvent{index, event});
+        report(earlier_event(other, event, clocks_.slots()), RacyEvent{index, event});
       });
   const std::size_t location = event.object.index();
   if (event.kind == EventKind::kRead) {
@@ -65,6 +65,7 @@ Statistics SchedulableHappensBefore::statistics() const {
           {"reads that knew their write", reads_known_},
           {"joins", clocks_.joins()},
           {"joins saved", clocks_.joins_saved()},
+          {"slots", clocks_.slots().size()},
           {"races", races_}};
 }
 

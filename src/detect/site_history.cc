@@ -30,7 +30,7 @@ SiteHistory::Entry* SiteHistory::find(Location& location, std::uint64_t key) {
   return nullptr;
 }
 
-SiteHistory::Entry* SiteHistory::add(Location& location, std::uint64_t key, const Event& event) {
+SiteHistory::Entry* SiteHistory::add(Location& location, std::uint64_t key, const Event& event, Slot slot) {
   if (location.size == location.capacity) {
     Location larger = location;
     larger.capacity = location.capacity == 0 ? 1 : location.capacity * 2;
@@ -48,7 +48,7 @@ SiteHistory::Entry* SiteHistory::add(Location& location, std::uint64_t key, cons
   const std::uint32_t i = location.size++;
   location.keys()[i] = key;
   Entry* entry = new (&location.entries()[i]) Entry{};
-  entry->thread = event.thread;
+  entry->slot = slot;
   entry->site = event.site;
   entry->kind = event.kind;
   // At the head of its list the entry must not look old: a look ends at the first old one.

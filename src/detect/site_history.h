@@ -1,5 +1,5 @@
-// Per location, the last access of each thread at each site: what a detector needs to find *every* unordered
-// pair of sites.
+// Per location, the last access of each thread (of each slot, thread_slots.h) at each site: what a detector
+// needs to find *every* unordered pair of sites.
 //
 // Why the last access is enough: if an access e2 is unordered with some earlier access of thread t at site s,
 // it is also unordered with t's last access at s, because t's clock only grows. So one clock per (location,
@@ -26,6 +26,7 @@
 #include "base/strong_id.h"
 #include "detect/detector.h"
 #include "detect/pair_set.h"
+#include "detect/thread_slots.h"
 #include "trace/event.h"
 
 namespace deadheat::detect {
@@ -36,7 +37,7 @@ class SiteHistory {
     Clock clock;
     std::uint32_t previous;  // in the list of the entry's kind, most recent first
     std::uint32_t next;
-    ThreadId thread;
+    Slot slot;
     SiteId site;
     EventKind kind;
     bool writes_known = false;  // nothing that this entry has looked at was unordered with it
@@ -51,12 +52,13 @@ class SiteHistory {
   SiteHistory(const SiteHistory&) = delete;
   SiteHistory& operator=(const SiteHistory&) = delete;
 
-  // `event` is an access at time `own` of its thread. Calls found(const Entry&) for each conflicting earlier
-  // access that !known(thread, clock), once per pair of sites; then records the access.
+  // `event` is an access at time `own` of its thread, which has `slot`. Calls found(const Entry&) for each
+  // conflicting earlier access that !known(slot, clock), once per pair of sites; then records the access.
   template <class Known, class Found>
-  void access(EventIndex index, const Event& event, Clock own, const Known& known, const Found& found) {
+  void access(EventIndex index, const Event& event, Slot slot, Clock own, const Known& known,
+              const Found& found) {
     Location& location = this->location(event.object);
-    const std::uint64_t key = key_of(event);
+    const std::uint64_t key = key_of(event, slot);
     Entry* mine = nullptr;
     if (location.size > 0) {
       mine = &location.entries()[location.recent];
@@ -69,7 +71,7 @@ class SiteHistory {
         mine = find(location, key);
       }
     }
-    if (mine == nullptr) mine = add(location, key, event);
+    if (mine == nullptr) mine = add(location, key, event, slot);
     location.recent = static_cast<std::uint32_t>(mine - location.entries());
 
     if (mine->looked != location.stamp) {
@@ -85,8 +87,8 @@ class SiteHistory {
       move_to_front(location, *mine);
     }
     mine->looked = location.stamp;
-    if (mine->writes_known) location.writes_mark = Mark{location.stamp, event.thread, own};
-    if (mine->reads_known) location.reads_mark = Mark{location.stamp, event.thread, own};
+    if (mine->writes_known) location.writes_mark = Mark{location.stamp, slot, own};
+    if (mine->reads_known) location.reads_mark = Mark{location.stamp, slot, own};
   }
 
   // For look_ahead().
@@ -112,7 +114,7 @@ class SiteHistory {
   // An access to which everything up to a stamp was known.
   struct Mark {
     std::uint64_t stamp = 0;
-    ThreadId thread;
+    Slot slot;
     Clock clock;
   };
   struct Location {
@@ -130,9 +132,9 @@ class SiteHistory {
     std::uint64_t* keys() { return reinterpret_cast<std::uint64_t*>(memory + capacity * sizeof(Entry)); }
   };
 
-  static std::uint64_t key_of(const Event& event) {
-    // Thread ids have at most 21 bits (kMaxThreads).
-    return std::uint64_t{event.kind == EventKind::kWrite} << 63 | std::uint64_t{event.thread.value()} << 32 |
+  static std::uint64_t key_of(const Event& event, Slot slot) {
+    // There are no more slots than threads, and these have at most 21 bits (kMaxThreads).
+    return std::uint64_t{event.kind == EventKind::kWrite} << 63 | std::uint64_t{slot.value()} << 32 |
            event.site.value();
   }
 
@@ -147,7 +149,7 @@ class SiteHistory {
             const Known& known, const Found& found) {
     std::uint64_t old = mine.looked;
     if (old == 0) all_known = true;
-    if (mark.stamp > old && known(mark.thread, mark.clock)) {
+    if (mark.stamp > old && known(mark.slot, mark.clock)) {
       old = mark.stamp;
       all_known = true;
     }
@@ -155,14 +157,14 @@ class SiteHistory {
     for (std::uint32_t i = head; i != kEnd && entries[i].stamp > old; i = entries[i].next) {
       ++looks_;
       const Entry& other = entries[i];
-      if (other.thread == mine.thread || known(other.thread, other.clock)) continue;
+      if (other.slot == mine.slot || known(other.slot, other.clock)) continue;
       all_known = false;
       if (pairs_.insert(other.site, mine.site)) found(other);
     }
   }
 
   Entry* find(Location& location, std::uint64_t key);
-  Entry* add(Location& location, std::uint64_t key, const Event& event);
+  Entry* add(Location& location, std::uint64_t key, const Event& event, Slot slot);
   void grow(ObjectId object);
   void move_to_front(Location& location, Entry& entry);
 
@@ -174,10 +176,11 @@ class SiteHistory {
 };
 
 // The earlier side of a race found through an entry. The entry does not keep values.
-inline RacyEvent earlier_event(const SiteHistory::Entry& entry, const Event& later) {
+inline RacyEvent earlier_event(const SiteHistory::Entry& entry, const Event& later,
+                               const ThreadSlots& slots) {
   Event event;
   event.kind = entry.kind;
-  event.thread = entry.thread;
+  event.thread = slots.tenant(entry.slot, entry.clock);
   event.object = later.object;
   event.site = entry.site;
   return RacyEvent{entry.index, event};

@@ -25,6 +25,7 @@
 // Memory is constant but for 8 bytes a location: what is remembered is a cache of at most 2^16 accesses.
 #include "detect/spans_filter.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace deadheat::detect {
@@ -39,11 +40,17 @@ SpansFilter::SpansFilter(StageContext context, DropRule rule)
     : Filter(std::move(context)), rule_(rule), cache_(rule == DropRule::kNothing ? 0 : kSmallestCache) {}
 
 SpansFilter::Thread& SpansFilter::thread(ThreadId id) {
-  while (threads_.size() <= id.index()) threads_.emplace_back();
-  return threads_[id.index()];
+  if (threads_.size() <= id.index()) threads_.resize(std::max(id.index() + 1, threads_.size() * 2));
+  std::unique_ptr<Thread>& thread = threads_[id.index()];
+  if (!thread) thread = std::make_unique<Thread>();
+  return *thread;
 }
 
 void SpansFilter::on_event(EventIndex index, const Event& event) {
+  if (is_over(event.thread)) {  // in a trace that no program can have made
+    seen_ += is_access(event.kind);
+    return pass(index, event);
+  }
   Thread& self = thread(event.thread);
   if (is_access(event.kind)) {
     ++seen_;
@@ -86,10 +93,14 @@ void SpansFilter::on_sync(const Event& event) {
     case EventKind::kEnd:
       self.span.release();
       break;
-    case EventKind::kJoin:
-      // The child may have no `end` of its own.
-      thread(ThreadId(static_cast<std::uint32_t>(object))).span.release();
+    case EventKind::kJoin: {
+      const ThreadId child(static_cast<std::uint32_t>(object));
+      if (child == event.thread) break;
+      if (child.index() >= joined_.size()) joined_.resize(std::max(child.index() + 1, joined_.size() * 2));
+      joined_[child.index()] = true;
+      if (child.index() < threads_.size()) threads_[child.index()].reset();
       break;
+    }
     default:
       break;
   }
@@ -149,7 +160,7 @@ bool SpansFilter::covered(Thread& self, const Event& event) {
 
 std::uint64_t SpansFilter::memory_bytes() const {
   return cache_.capacity() * sizeof(Remembered) + locations_.capacity() * sizeof(Location) +
-         locks_.size() * sizeof(Lock) + threads_.size() * sizeof(Thread);
+         locks_.size() * sizeof(Lock) + threads_.capacity() * sizeof(void*);
 }
 
 Statistics SpansFilter::statistics() const { return {{"accesses", seen_}, {"dropped", dropped_}}; }

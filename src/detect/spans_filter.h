@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "detect/detector.h"
@@ -45,11 +46,13 @@ class SpansFilter final : public Filter {
   };
 
   Thread& thread(ThreadId id);
+  bool is_over(ThreadId id) const { return id.index() < joined_.size() && joined_[id.index()]; }
   void on_sync(const Event& event);
   bool covered(Thread& thread, const Event& event);
 
   DropRule rule_;
-  std::vector<Thread> threads_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // none if it has not begun, or was joined
+  std::vector<bool> joined_;
   std::vector<Lock> locks_;
   std::vector<Location> locations_;
   std::vector<Remembered> cache_;

@@ -18,7 +18,7 @@
 // How it is near-linear:
 //  - ideals grow with their pair: if e1 is in the ideal of (e1, e2), it is also in that of (e1, later access
 //  of e2's
-//    thread). So for each list of accesses (one thread, site and kind) and each other thread there is one
+//    thread). So for each list of accesses (one slot, site and kind) and each other thread there is one
 //    position, which only moves forward, and one cut, which only grows;
 //  - an access before e2 by trf, or one that holds a common lock with e2, is in the ideal: no cut needed.
 //  With correctly
@@ -41,11 +41,50 @@
 
 namespace deadheat::detect {
 
-SyncPreserving::Thread& SyncPreserving::thread(ThreadId id) {
-  while (threads_.size() <= id.index()) {
-    threads_.emplace_back(pool_, ThreadId(static_cast<std::uint32_t>(threads_.size())));
+Slot SyncPreserving::move_in(Slot slot) {
+  const Clock first = slots_->first_clock(slot);
+  if (slot.index() == threads_.size()) {
+    threads_.emplace_back(pool_, slot, first);
+  } else {
+    Thread& thread = threads_[slot.index()];
+    thread.time = ThreadTime(pool_, slot, first);
+    ++thread.stretch;
   }
-  return threads_[id.index()];
+  return slot;
+}
+
+// A thread that acts without having been forked; or, in a trace that no program can have made, after it was
+// joined.
+Slot SyncPreserving::appear(ThreadId id) {
+  const Slot slot = move_in(slots_->add(id));
+  if (id.index() < ends_.size()) threads_[slot.index()].time.join_all(ends_[id.index()]);
+  return slot;
+}
+
+void SyncPreserving::fork(ThreadId id, ThreadId child) {
+  thread(id).time.tick();
+  ++thread(id).stretch;
+  if (child == id) return;
+  const Moment now = thread(id).time.now();
+  const bool is_over = child.index() < ends_.size() && !ends_[child.index()].empty();
+  if (slots_->of(child) == ThreadSlots::kNone && !is_over) {
+    const ThreadTime& time = thread(id).time;
+    move_in(slots_->add_child(child, [&](Slot slot, Clock last) { return time.knows(slot, last); }));
+  }
+  thread(child).time.join(now);
+}
+
+void SyncPreserving::join(ThreadId id, ThreadId child) {
+  if (const Slot slot = slots_->of(child); slot != ThreadSlots::kNone && child != id) {
+    if (child.index() >= ends_.size()) ends_.resize(std::max(child.index() + 1, ends_.size() * 2));
+    ThreadTime& over = threads_[slot.index()].time;
+    ends_[child.index()] = over.now();
+    slots_->end(child, over.own());
+    over = ThreadTime(pool_, slot);
+  }
+  Thread& self = thread(id);
+  if (child != id && child.index() < ends_.size()) self.time.join(ends_[child.index()]);
+  self.time.tick();
 }
 
 SyncPreserving::Location& SyncPreserving::location(ObjectId object) {
@@ -70,7 +109,7 @@ bool SyncPreserving::include(Cut& cut, const Moment& moment) {
     different |= larger ^ cut[i];
     cut[i] = larger;
   }
-  std::uint32_t& own = cut[moment.thread().index()];
+  std::uint32_t& own = cut[moment.slot().index()];
   if (own < moment.own().value()) {
     own = moment.own().value();
     different = 1;
@@ -89,23 +128,12 @@ void SyncPreserving::on_event(EventIndex index, const Event& event) {
     case EventKind::kRelease:
       on_lock(index, event);
       return;
-    case EventKind::kFork: {
-      const ThreadId child(static_cast<std::uint32_t>(object));
-      thread(std::max(child, event.thread));
-      Thread& self = thread(event.thread);
-      self.time.tick();
-      ++self.stretch;
-      if (child != event.thread) thread(child).time.join(self.time.now());
+    case EventKind::kFork:
+      fork(event.thread, ThreadId(static_cast<std::uint32_t>(object)));
       return;
-    }
-    case EventKind::kJoin: {
-      const ThreadId child(static_cast<std::uint32_t>(object));
-      thread(std::max(child, event.thread));
-      Thread& self = thread(event.thread);
-      if (child != event.thread) self.time.join(thread(child).time.now());
-      self.time.tick();
+    case EventKind::kJoin:
+      join(event.thread, ThreadId(static_cast<std::uint32_t>(object)));
       return;
-    }
     case EventKind::kSend: {
       if (object >= messages_.size()) messages_.resize(std::max(object + 1, messages_.size() * 2));
       Thread& self = thread(event.thread);
@@ -113,7 +141,7 @@ void SyncPreserving::on_event(EventIndex index, const Event& event) {
       ++self.stretch;
       std::vector<Moment>& senders = messages_[object];
       const auto mine = std::find_if(senders.begin(), senders.end(),
-                                     [&](const Moment& m) { return m.thread() == event.thread; });
+                                     [&](const Moment& m) { return m.slot() == self.time.self(); });
       if (mine == senders.end()) {
         senders.push_back(self.time.now());
       } else {
@@ -143,9 +171,9 @@ void SyncPreserving::on_lock(EventIndex index, const Event& event) {
   if (object >= locks_.size()) locks_.resize(std::max(object + 1, locks_.size() * 2));
   std::vector<LockUser>& users = locks_[object];
   auto user =
-      std::find_if(users.begin(), users.end(), [&](const LockUser& u) { return u.thread == event.thread; });
+      std::find_if(users.begin(), users.end(), [&](const LockUser& u) { return u.slot == self.time.self(); });
   if (user == users.end()) {
-    users.push_back(LockUser{event.thread, {}});
+    users.push_back(LockUser{self.time.self(), {}});
     user = users.end() - 1;
   }
   const std::uint32_t number = self.time.own().value() - 1;
@@ -161,8 +189,8 @@ void SyncPreserving::on_lock(EventIndex index, const Event& event) {
 }
 
 const SyncPreserving::Acquire* SyncPreserving::last_acquire(const LockUser& user, const Cut& cut) const {
-  if (user.thread.index() >= cut.size()) return nullptr;
-  const std::uint32_t end = cut[user.thread.index()];  // events with a smaller number are in the cut
+  if (user.slot.index() >= cut.size()) return nullptr;
+  const std::uint32_t end = cut[user.slot.index()];  // events with a smaller number are in the cut
   const std::vector<Acquire>& acquires = user.acquires;
   if (acquires.empty() || acquires.front().number >= end) return nullptr;
   if (acquires.back().number < end) return &acquires.back();
@@ -193,7 +221,7 @@ void SyncPreserving::close(Cut& cut) {
         for (const LockUser& user : locks_[lock]) {
           const Acquire* acquire = last_acquire(user, cut);
           if (acquire == nullptr) continue;
-          if (user.thread.index() == t) {
+          if (user.slot.index() == t) {
             mine = acquire;
           } else {
             latest = std::max(latest, acquire->index + 1);
@@ -208,13 +236,14 @@ void SyncPreserving::close(Cut& cut) {
 
 // Moves on in `list` to the first access that can still race with `event`; true if that one is a race.
 bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, LocksetId locks) {
-  const ThreadTime& time = threads_[event.thread.index()].time;
+  Thread& self = thread(event.thread);
+  const Slot slot = self.time.self();
   const std::uint32_t known =
-      time.at(list.thread).value();  // events of list.thread with a smaller number are before `event`
+      self.time.at(list.slot).value();  // events of list.slot with a smaller number are before `event`
   auto progress = std::find_if(list.progress.begin(), list.progress.end(),
-                               [&](const Progress& p) { return p.thread == event.thread; });
+                               [&](const Progress& p) { return p.slot == slot; });
   if (progress == list.progress.end()) {
-    list.progress.push_back(Progress{event.thread, 0, {}});
+    list.progress.push_back(Progress{slot, 0, {}});
     bytes_ += sizeof(Progress);
     progress = list.progress.end() - 1;
   }
@@ -239,23 +268,21 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
       bytes_ += cut.size() * sizeof(std::uint32_t);
     }
     ++ideals_;
-    if (!included) include(cut, threads_[event.thread.index()].time.now());
+    if (!included) include(cut, self.time.now());
     included = true;
     include(cut, access.before);
     close(cut);
-    if (cut[list.thread.index()] > access.number) {
+    if (cut[list.slot.index()] > access.number) {
       ++passed_ideal_;
       continue;
     }
     ++races_;
     Event earlier;
     earlier.kind = list.kind;
-    earlier.thread = list.thread;
+    earlier.thread = slots_->tenant(list.slot, Clock(access.number));
     earlier.object = event.object;
     earlier.site = list.site;
-    std::vector<std::uint64_t> counts;
-    for (const std::uint32_t clock : cut) counts.push_back(clock - 1);
-    report(RacyEvent{access.index, earlier}, RacyEvent{index, event}, {}, std::move(counts));
+    report(RacyEvent{access.index, earlier}, RacyEvent{index, event}, {}, {cut.begin(), cut.end()}, slots_);
     return true;
   }
   return false;
@@ -269,18 +296,18 @@ void SyncPreserving::on_access(EventIndex index, const Event& event) {
 
   List* mine = nullptr;
   for (List& list : location.lists) {
-    if (list.thread == event.thread) {
+    if (list.slot == self.time.self()) {
       if (list.site == event.site && list.kind == event.kind) mine = &list;
       continue;
     }
     if (!write && list.kind == EventKind::kRead) continue;
     // Everything in the list is before this access.
-    if (list.accesses.back().number < self.time.at(list.thread).value()) continue;
+    if (list.accesses.back().number < self.time.at(list.slot).value()) continue;
     if (pairs_.contains(list.site, event.site)) continue;
     if (can_race(list, index, event, locks)) pairs_.insert(list.site, event.site);
   }
   if (mine == nullptr) {
-    location.lists.push_back(List{event.thread, event.site, event.kind, 0, {}, {}});
+    location.lists.push_back(List{self.time.self(), event.site, event.kind, 0, {}, {}});
     mine = &location.lists.back();
     bytes_ += sizeof(List);
   }
@@ -302,9 +329,13 @@ void SyncPreserving::on_access(EventIndex index, const Event& event) {
 }
 
 Statistics SyncPreserving::statistics() const {
-  return {{"passed by order", passed_order_},  {"passed by common locks", passed_locks_},
-          {"passed by ideals", passed_ideal_}, {"ideals", ideals_},
-          {"rounds of closing", rounds_},      {"races", races_}};
+  return {{"passed by order", passed_order_},
+          {"passed by common locks", passed_locks_},
+          {"passed by ideals", passed_ideal_},
+          {"ideals", ideals_},
+          {"rounds of closing", rounds_},
+          {"slots", slots_->size()},
+          {"races", races_}};
 }
 
 }  // namespace deadheat::detect

@@ -17,27 +17,29 @@ class SyncPreserving final : public Stage {
   explicit SyncPreserving(StageContext context) : Stage(std::move(context)) {}
   void on_event(EventIndex index, const Event& event) override;
   Statistics statistics() const override;
-  std::uint64_t memory_bytes() const override { return bytes_ + pool_.bytes() + held_.bytes(); }
+  std::uint64_t memory_bytes() const override {
+    return bytes_ + pool_.bytes() + held_.bytes() + slots_->bytes() + ends_.capacity() * sizeof(Moment);
+  }
 
  private:
-  // How many events of each thread: a prefix of every thread, closed or about to be.
+  // By slot (thread_slots.h): a prefix of the events of its threads, closed or about to be.
   using Cut = std::vector<std::uint32_t>;
 
   struct Access {
     EventIndex index;
-    std::uint32_t number;  // of the event in its thread, from 1
+    std::uint32_t number;  // of the event in its slot, from 1
     LocksetId locks;
     Moment before;  // the time of the thread before the access
   };
   // How far one other thread has come in the accesses of a list.
   struct Progress {
-    ThreadId thread;
+    Slot slot;
     std::uint32_t passed = 0;  // these can never race with it any more
     Cut ideal;                 // of the last pair that was looked at; empty if none was
   };
   // The accesses of one thread at one site, of one kind, to one location.
   struct List {
-    ThreadId thread;
+    Slot slot;
     SiteId site;
     EventKind kind;
     std::uint64_t stretch = 0;  // of the last access, see below
@@ -51,12 +53,12 @@ class SyncPreserving final : public Stage {
   };
 
   struct Acquire {
-    std::uint32_t number;  // of the event in its thread
+    std::uint32_t number;  // of the event in its slot
     std::uint64_t index;   // in the trace
     Moment release;        // time at the release; empty while the lock is held
   };
   struct LockUser {
-    ThreadId thread;
+    Slot slot;
     std::vector<Acquire> acquires;
   };
   struct LockChange {
@@ -64,14 +66,21 @@ class SyncPreserving final : public Stage {
     LocksetId locks;  // held from this event on
   };
   struct Thread {
-    Thread(ClockPool& pool, ThreadId self) : time(pool, self) {}
+    Thread(ClockPool& pool, Slot self, Clock first) : time(pool, self, first) {}
     ThreadTime
         time;  // program order, hard edges, and each write before the reads that see it; ticks at every event
-    std::vector<LockChange> changes;
-    std::uint64_t stretch = 1;  // ends where another thread may be ordered after this one
+    std::vector<LockChange> changes;  // of all tenants of the slot
+    std::uint64_t stretch = 1;        // ends where another thread may be ordered after this one
   };
 
-  Thread& thread(ThreadId id);
+  Thread& thread(ThreadId id) {
+    const Slot slot = slots_->of(id);
+    return threads_[(slot == ThreadSlots::kNone ? appear(id) : slot).index()];
+  }
+  Slot appear(ThreadId id);
+  Slot move_in(Slot slot);
+  void fork(ThreadId id, ThreadId child);
+  void join(ThreadId id, ThreadId child);
   Location& location(ObjectId object);
   void on_access(EventIndex index, const Event& event);
   void on_lock(EventIndex index, const Event& event);
@@ -81,7 +90,9 @@ class SyncPreserving final : public Stage {
   static bool include(Cut& cut, const Moment& moment);
 
   ClockPool pool_;
-  std::vector<Thread> threads_;
+  std::shared_ptr<ThreadSlots> slots_ = std::make_shared<ThreadSlots>();
+  std::vector<Thread> threads_;  // by slot
+  std::vector<Moment> ends_;     // by thread: what it knew, if it has been joined
   std::vector<Location> locations_;
   std::vector<std::vector<LockUser>> locks_;
   std::vector<std::vector<Moment>> messages_;

@@ -42,7 +42,7 @@ void WeakCausalPrecedence::Known::join(const Moment& moment) {
   if (moment.empty()) return;
   ClockPool::Block* block = moment.block();
   const bool has_own = moment.own().value() != 0;
-  const std::size_t size = std::max<std::size_t>(block->size, has_own ? moment.thread().index() + 1 : 0);
+  const std::size_t size = std::max<std::size_t>(block->size, has_own ? moment.slot().index() + 1 : 0);
   if (row_.size() < size) row_.resize(size);
   const std::uint32_t* other = block->clocks();
   std::uint32_t different = 0;
@@ -51,8 +51,8 @@ void WeakCausalPrecedence::Known::join(const Moment& moment) {
     different |= larger ^ row_[i];
     row_[i] = larger;
   }
-  if (has_own && row_[moment.thread().index()] < moment.own().value()) {
-    row_[moment.thread().index()] = moment.own().value();
+  if (has_own && row_[moment.slot().index()] < moment.own().value()) {
+    row_[moment.slot().index()] = moment.own().value();
     different = 1;
   }
   changed_ |= different != 0;
@@ -63,7 +63,7 @@ Moment WeakCausalPrecedence::Known::now() {
     ClockPool::Block* block = pool_->allocate(static_cast<std::uint32_t>(row_.size()));
     if (!row_.empty()) std::memcpy(block->clocks(), row_.data(), row_.size() * sizeof(std::uint32_t));
     // No thread: there is no own clock to add.
-    copy_ = Moment(pool_, block, ThreadId(~std::uint32_t{0}), Clock(0));
+    copy_ = Moment(pool_, block, ThreadSlots::kNone, Clock(0));
     changed_ = false;
   }
   return copy_;
@@ -78,10 +78,22 @@ WeakCausalPrecedence::InLock& WeakCausalPrecedence::Location::in(std::uint32_t l
   return locks.back();
 }
 
-WeakCausalPrecedence::Thread& WeakCausalPrecedence::thread(ThreadId id) {
-  while (threads_.size() <= id.index())
-    threads_.emplace_back(pool_, ThreadId(static_cast<std::uint32_t>(threads_.size())));
-  return threads_[id.index()];
+Slot WeakCausalPrecedence::move_in(Slot slot) {
+  const Clock first = slots_.first_clock(slot);
+  if (slot.index() == threads_.size()) {
+    threads_.emplace_back(pool_, slot, first);
+  } else {
+    threads_[slot.index()] = Thread(pool_, slot, first);
+  }
+  return slot;
+}
+
+// A thread that acts without having been forked; or, in a trace that no program can have made, after it was
+// joined.
+Slot WeakCausalPrecedence::appear(ThreadId id) {
+  const Slot slot = move_in(slots_.add(id));
+  if (id.index() < ends_.size()) learn_all(threads_[slot.index()], ends_[id.index()]);
+  return slot;
 }
 
 WeakCausalPrecedence::Lock& WeakCausalPrecedence::lock(ObjectId object) {
@@ -89,10 +101,15 @@ WeakCausalPrecedence::Lock& WeakCausalPrecedence::lock(ObjectId object) {
   return locks_[object.index()];
 }
 
-std::uint32_t WeakCausalPrecedence::user_of(Lock& lock, ThreadId thread) {
+std::uint32_t WeakCausalPrecedence::user_of(Lock& lock, Slot slot, ThreadId thread) {
   std::uint32_t i = 0;
-  while (i < lock.users.size() && lock.users[i].thread != thread) ++i;
-  if (i == lock.users.size()) lock.users.push_back(User{thread, {}, {}});
+  while (i < lock.users.size() && lock.users[i].slot != slot) ++i;
+  if (i == lock.users.size()) lock.users.push_back(User{slot, thread, 0, {}, {}});
+  User& user = lock.users[i];
+  if (user.thread != thread) {
+    user.thread = thread;
+    user.first = static_cast<std::uint32_t>(user.sections.size());
+  }
   return i;
 }
 
@@ -104,16 +121,41 @@ void WeakCausalPrecedence::tick(Thread& thread) {
 // `release` is ordered before what the thread does now.
 void WeakCausalPrecedence::learn(Thread& thread, const Moment& release) {
   // Composition with happens-before on the left: who knows the release knows all that was before it.
-  if (release.empty() || thread.wcp.at(release.thread()) >= release.own()) return;
+  if (release.empty() || thread.wcp.at(release.slot()) >= release.own()) return;
   thread.wcp.join(release);
 }
 
-// A hard edge from now of `from` to now of `to`.
-void WeakCausalPrecedence::edge(Thread& from, Thread& to) {
-  to.hb.join(from.hb.now());
-  to.hard.join(from.hard.now());
-  to.wcp.join(from.wcp.now());
-  tick(from);
+WeakCausalPrecedence::Message WeakCausalPrecedence::moment_of(Thread& thread) {
+  return Message{thread.hb.now(), thread.hard.now(), thread.wcp.now()};
+}
+
+// A hard edge.
+void WeakCausalPrecedence::learn_all(Thread& thread, const Message& message) {
+  thread.hb.join(message.hb);
+  thread.hard.join(message.hard);
+  thread.wcp.join(message.wcp);
+}
+
+void WeakCausalPrecedence::fork(ThreadId id, ThreadId child) {
+  const Message now = moment_of(thread(id));
+  const bool is_over = child.index() < ends_.size() && !ends_[child.index()].hb.empty();
+  if (slots_.of(child) == ThreadSlots::kNone && !is_over) {
+    const ThreadTime& hard = thread(id).hard;
+    move_in(slots_.add_child(child, [&](Slot slot, Clock last) { return hard.knows(slot, last); }));
+  }
+  learn_all(thread(child), now);
+  tick(thread(id));
+}
+
+void WeakCausalPrecedence::join(ThreadId id, ThreadId child) {
+  if (const Slot slot = slots_.of(child); slot != ThreadSlots::kNone) {
+    if (child.index() >= ends_.size()) ends_.resize(std::max(child.index() + 1, ends_.size() * 2));
+    Thread& over = threads_[slot.index()];
+    ends_[child.index()] = moment_of(over);
+    slots_.end(child, over.hb.own());
+    over = Thread(pool_, slot, Clock(1));
+  }
+  if (child.index() < ends_.size()) learn_all(thread(id), ends_[child.index()]);
 }
 
 void WeakCausalPrecedence::on_batch(EventIndex first, std::span<const Event> events) {
@@ -150,9 +192,9 @@ void WeakCausalPrecedence::on_event(EventIndex index, const Event& event) {
       const ThreadId other(static_cast<std::uint32_t>(object));
       if (other == event.thread) break;
       if (event.kind == EventKind::kFork) {
-        edge(thread(event.thread), thread(other));
+        fork(event.thread, other);
       } else {
-        edge(thread(other), thread(event.thread));
+        join(event.thread, other);
       }
       break;
     }
@@ -160,9 +202,9 @@ void WeakCausalPrecedence::on_event(EventIndex index, const Event& event) {
       if (object >= messages_.size()) messages_.resize(std::max(object + 1, messages_.size() * 2));
       Thread& self = thread(event.thread);
       std::vector<Message>& senders = messages_[object];
-      Message message{self.hb.now(), self.hard.now(), self.wcp.now()};
+      Message message = moment_of(self);
       const auto mine = std::find_if(senders.begin(), senders.end(),
-                                     [&](const Message& m) { return m.hb.thread() == event.thread; });
+                                     [&](const Message& m) { return m.hb.slot() == self.slot(); });
       if (mine == senders.end()) {
         senders.push_back(std::move(message));
       } else {
@@ -174,11 +216,7 @@ void WeakCausalPrecedence::on_event(EventIndex index, const Event& event) {
     case EventKind::kReceive: {
       if (object >= messages_.size()) break;
       Thread& self = thread(event.thread);
-      for (const Message& message : messages_[object]) {
-        self.hb.join(message.hb);
-        self.hard.join(message.hard);
-        self.wcp.join(message.wcp);
-      }
+      for (const Message& message : messages_[object]) learn_all(self, message);
       break;
     }
     default:
@@ -191,8 +229,9 @@ void WeakCausalPrecedence::on_acquire(const Event& event) {
   Lock& lock = this->lock(event.object);
   self.hb.join(lock.hb);
   if (!lock.wcp.empty() && lock.last != event.thread) self.wcp.join(lock.wcp);
-  const std::uint32_t user = user_of(lock, event.thread);
+  const std::uint32_t user = user_of(lock, self.slot(), event.thread);
   self.held.push_back(Held{static_cast<std::uint32_t>(event.object.value()), self.hb.own(), user,
+                           lock.users[user].first,
                            static_cast<std::uint32_t>(lock.users[user].sections.size())});
 }
 
@@ -211,8 +250,10 @@ void WeakCausalPrecedence::on_release(const Event& event) {
     again = false;
     for (std::size_t i = 0; i < lock.users.size(); ++i) {
       const User& other = lock.users[i];
-      const bool mine = other.thread == event.thread;
-      const Clock known = std::max(self.wcp.at(other.thread), mine ? Clock(0) : self.hard.at(other.thread));
+      // Program order is no reason, hard order of other threads is: those that had this slot before, too.
+      const Clock hard = other.slot == self.slot() ? Clock(slots_.first_clock(self.slot()).value() - 1)
+                                                   : self.hard.at(other.slot);
+      const Clock known = std::max(self.wcp.at(other.slot), hard);
       std::uint32_t& ordered = me->ordered[i];
       const std::uint32_t before = ordered;
       while (ordered < other.sections.size() && other.sections[ordered].acquired <= known) ++ordered;
@@ -235,7 +276,7 @@ void WeakCausalPrecedence::on_release(const Event& event) {
 
 // Rule (a): the releases of these sections are before what the thread does now.
 void WeakCausalPrecedence::order_after(Thread& thread, const Held& held, const InSections& sections) {
-  const bool last_is_mine = sections.user == held.user;
+  const bool last_is_mine = sections.user == held.user && sections.section >= held.first;
   const std::uint32_t user = last_is_mine ? sections.other_user : sections.user;
   if (user == InSections::kNone) return;
   const std::vector<Section>& over = locks_[held.lock].users[user].sections;
@@ -257,23 +298,22 @@ void WeakCausalPrecedence::on_access(EventIndex index, const Event& event) {
       InLock& in_lock = location.in(held.lock);
       order_after(self, held, in_lock.writes);
       if (write) order_after(self, held, in_lock.reads);
-      (write ? in_lock.writes : in_lock.reads).add(held.user, held.section);
+      (write ? in_lock.writes : in_lock.reads).add(held.user, held.first, held.section);
     }
   }
   history_.access(
-      index, event, self.hb.own(),
-      [&](ThreadId thread, Clock clock) {
-        return self.wcp.at(thread) >= clock || self.hard.knows(thread, clock);
-      },
+      index, event, self.slot(), self.hb.own(),
+      [&](Slot slot, Clock clock) { return self.wcp.at(slot) >= clock || self.hard.knows(slot, clock); },
       [&](const SiteHistory::Entry& other) {
         ++races_;
-        report(earlier_event(other, event), RacyEvent{index, event});
+        report(earlier_event(other, event, slots_), RacyEvent{index, event});
       });
 }
 
 std::uint64_t WeakCausalPrecedence::memory_bytes() const {
   return pool_.bytes() + history_.bytes() + sections_ * sizeof(Section) +
-         locations_.capacity() * sizeof(Location) + held_.bytes();
+         locations_.capacity() * sizeof(Location) + held_.bytes() + slots_.bytes() +
+         ends_.capacity() * sizeof(Message);
 }
 
 Statistics WeakCausalPrecedence::statistics() const {
@@ -282,6 +322,7 @@ Statistics WeakCausalPrecedence::statistics() const {
           {"critical sections", sections_},
           {"rule a", rule_a_},
           {"rule b", rule_b_},
+          {"slots", slots_.size()},
           {"races", races_}};
 }
 

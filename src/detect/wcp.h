@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "detect/clocks.h"
 #include "detect/detector.h"
 #include "detect/held_locks.h"
 #include "detect/site_history.h"
+#include "detect/thread_slots.h"
 
 namespace deadheat::detect {
 
@@ -25,7 +25,7 @@ class WeakCausalPrecedence final : public Stage {
   class Known {
    public:
     explicit Known(ClockPool& pool) : pool_(&pool) {}
-    Clock at(ThreadId thread) const { return Clock(thread.value() < row_.size() ? row_[thread.value()] : 0); }
+    Clock at(Slot slot) const { return Clock(slot.value() < row_.size() ? row_[slot.value()] : 0); }
     void join(const Moment& moment);
     Moment now();
 
@@ -39,11 +39,14 @@ class WeakCausalPrecedence final : public Stage {
   struct Held {
     std::uint32_t lock;
     Clock acquired;
-    std::uint32_t user;     // this thread's place among the lock's users
+    std::uint32_t user;     // this thread's slot's place among the lock's users
+    std::uint32_t first;    // the number of this thread's first section among those of its slot
     std::uint32_t section;  // the number this critical section will have among its sections
   };
   struct Thread {
-    Thread(ClockPool& pool, ThreadId self) : hb(pool, self), hard(pool, self), wcp(pool) {}
+    Thread(ClockPool& pool, Slot self, Clock first)
+        : hb(pool, self, first), hard(pool, self, first), wcp(pool) {}
+    Slot slot() const { return hb.self(); }
     ThreadTime hb;    // H: happens-before, with lock edges
     ThreadTime hard;  // program order, fork, join, messages
     Known wcp;        // P: weak causal precedence
@@ -55,9 +58,12 @@ class WeakCausalPrecedence final : public Stage {
     Clock acquired;
     Moment released;  // H of the release
   };
+  // The tenants of one slot.
   struct User {
-    ThreadId thread;
-    std::vector<Section> sections;
+    Slot slot;
+    ThreadId thread;                // the last one to take the lock
+    std::uint32_t first = 0;        // its first section
+    std::vector<Section> sections;  // of all of them
     std::vector<std::uint32_t>
         ordered;  // per user: how many of that user's sections are ordered before this one
   };
@@ -78,8 +84,9 @@ class WeakCausalPrecedence final : public Stage {
     std::uint32_t other_user = kNone;
     std::uint32_t other_section = 0;
 
-    void add(std::uint32_t by, std::uint32_t number) {
-      if (user != by) {
+    // `first`: earlier sections of the same user are another thread's.
+    void add(std::uint32_t by, std::uint32_t first, std::uint32_t number) {
+      if (user != by || section < first) {
         other_user = user;
         other_section = section;
         user = by;
@@ -101,19 +108,29 @@ class WeakCausalPrecedence final : public Stage {
     Moment hb, hard, wcp;
   };
 
-  Thread& thread(ThreadId id);
+  Thread& thread(ThreadId id) {
+    const Slot slot = slots_.of(id);
+    return threads_[(slot == ThreadSlots::kNone ? appear(id) : slot).index()];
+  }
+  Slot appear(ThreadId id);
+  Slot move_in(Slot slot);
+  void fork(ThreadId id, ThreadId child);
+  void join(ThreadId id, ThreadId child);
   Lock& lock(ObjectId object);
-  static std::uint32_t user_of(Lock& lock, ThreadId thread);
+  static std::uint32_t user_of(Lock& lock, Slot slot, ThreadId thread);
   void on_access(EventIndex index, const Event& event);
   void on_acquire(const Event& event);
   void on_release(const Event& event);
-  void edge(Thread& from, Thread& to);
+  static Message moment_of(Thread& thread);
+  static void learn_all(Thread& thread, const Message& message);
   void tick(Thread& thread);
   void learn(Thread& thread, const Moment& release);
   void order_after(Thread& thread, const Held& held, const InSections& sections);
 
   ClockPool pool_;
-  std::deque<Thread> threads_;
+  ThreadSlots slots_;
+  std::vector<Thread> threads_;  // by slot
+  std::vector<Message> ends_;    // by thread: what it knew, if it has been joined
   std::vector<Lock> locks_;
   std::vector<Location> locations_;
   std::vector<std::vector<Message>> messages_;

@@ -1,7 +1,9 @@
 #include "detect/witness_checker.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <unordered_set>
 
 namespace deadheat::detect {
 namespace {
@@ -10,8 +12,11 @@ std::string number(std::uint64_t event) { return "event " + std::to_string(event
 
 }  // namespace
 
-WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names, bool barriers)
-    : events_(events), names_(names), barriers_(barriers) {
+const Budget WitnessChecker::kUnlimited;
+
+WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names, bool barriers,
+                               const Budget& budget)
+    : events_(events), names_(names), barriers_(barriers), watch_(budget) {
   threads_.resize(names.threads.size());
   fork_.assign(names.threads.size(), kNever);
   sends_.resize(names.messages.size());
@@ -24,6 +29,7 @@ WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names
   std::vector<std::vector<std::uint32_t>> stacks(names.threads.size());
   for (std::uint64_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
+    if (watch_.over()) return;
     threads_[event.thread.index()].push_back(i);
     switch (event.kind) {
       case EventKind::kBranch:
@@ -49,6 +55,7 @@ WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names
       case EventKind::kEnter:
         if (!barriers) break;
         stacks[event.thread.index()].push_back(static_cast<std::uint32_t>(event.value));
+        watch_.over(names.reachable.at(stacks[event.thread.index()].back()).size());
         for (ObjectId member : names.reachable.at(stacks[event.thread.index()].back()))
           ++open[member.index()];
         break;
@@ -75,22 +82,23 @@ void WitnessChecker::prepare_calls(const Names& names) {
   for (std::uint32_t thread = 0; thread < names.threads.size(); ++thread) {
     if (auto location = names.locations.find(names.threads.name(thread))) thread_named_[*location] = thread;
   }
-  std::vector<std::vector<std::uint32_t>> stacks(names.threads.size());
   std::vector<std::uint64_t> last(names.threads.size(), 0);
+  // Which locations can be reached, and by which thread if only by one.
+  constexpr std::uint32_t kSeveral = kNobody - 1;
+  std::vector<std::uint32_t> reached_by(names.locations.size(), kNobody);
+  std::vector<std::uint32_t> caller(names.reachable.size(), kNobody);
   for (std::uint64_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
     auto thread = static_cast<std::uint32_t>(event.thread.index());
     last[thread] = i;
-    if (event.kind == EventKind::kEnter) {
-      auto call = static_cast<std::uint32_t>(calls_.size());
-      auto set = static_cast<std::uint32_t>(event.value);
-      calls_.push_back({.thread = thread, .set = set, .enter = i});
-      calls_of_thread_[thread].push_back(call);
-      stacks[thread].push_back(call);
-      for (ObjectId member : names.reachable.at(set)) calls_on_[member.index()].push_back(call);
-    } else if (event.kind == EventKind::kLeave && !stacks[thread].empty()) {
-      calls_[stacks[thread].back()].leave = i;
-      stacks[thread].pop_back();
+    if (watch_.over()) return;
+    if (event.kind != EventKind::kEnter || caller[event.value] == thread) continue;
+    caller[event.value] = thread;
+    auto members = names.reachable.at(static_cast<std::uint32_t>(event.value));
+    if (watch_.over(members.size())) return;
+    for (ObjectId member : members) {
+      std::uint32_t& by = reached_by[member.index()];
+      by = by == kNobody || by == thread ? thread : kSeveral;
     }
   }
   std::vector<char> seen(names.threads.size(), 0);
@@ -102,7 +110,7 @@ void WitnessChecker::prepare_calls(const Names& names) {
     }
     auto touch = [&](std::string_view name) {
       auto location = names.locations.find(name);
-      if (!location || calls_on_[*location].empty()) return;
+      if (!location || reached_by[*location] == kNobody) return;
       auto& objects = objects_of_[i];
       if (std::find(objects.begin(), objects.end(), *location) != objects.end()) return;
       objects.push_back(*location);
@@ -110,7 +118,7 @@ void WitnessChecker::prepare_calls(const Names& names) {
     };
     if (is_access(event.kind)) {
       auto location = static_cast<std::uint32_t>(event.object.value());
-      if (!calls_on_[location].empty()) {
+      if (reached_by[location] != kNobody) {
         objects_of_[i].push_back(location);
         touches_[location].push_back(i);
       }
@@ -119,6 +127,48 @@ void WitnessChecker::prepare_calls(const Names& names) {
     }
     if (!seen[event.thread.index()] || last[event.thread.index()] == i) touch(names.thread(event.thread));
     seen[event.thread.index()] = 1;
+    if (watch_.over(4)) return;
+  }
+
+  // A location that one thread's calls can reach and nothing else touches cannot matter.
+  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers;
+  std::vector<std::uint32_t> set_of(names.reachable.size(), 0);
+  for (std::uint32_t set = 0; set < names.reachable.size(); ++set) {
+    std::vector<std::uint32_t> members;
+    for (ObjectId member : names.reachable.at(set)) {
+      if (reached_by[member.index()] == kSeveral || !touches_[member.index()].empty()) {
+        members.push_back(static_cast<std::uint32_t>(member.value()));
+      }
+    }
+    if (watch_.over(names.reachable.at(set).size() + 8)) return;
+    set_of[set] = numbers.try_emplace(members, static_cast<std::uint32_t>(numbers.size())).first->second;
+    if (set_of[set] == sets_.size()) sets_.push_back(std::move(members));
+  }
+  std::vector<std::vector<std::uint32_t>> stacks(names.threads.size());
+  std::vector<std::unordered_set<std::uint32_t>> open_sets(names.threads.size());
+  for (std::uint64_t i = 0; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    auto thread = static_cast<std::uint32_t>(event.thread.index());
+    if (watch_.over()) return;
+    if (event.kind == EventKind::kEnter) {
+      std::uint32_t set = set_of[event.value];
+      if (!open_sets[thread].insert(set).second) {
+        stacks[thread].push_back(kNobody);
+        continue;
+      }
+      auto call = static_cast<std::uint32_t>(calls_.size());
+      calls_.push_back({.thread = thread, .set = set, .enter = i});
+      calls_of_thread_[thread].push_back(call);
+      stacks[thread].push_back(call);
+      if (watch_.over(sets_[set].size())) return;
+      for (std::uint32_t member : sets_[set]) calls_on_[member].push_back(call);
+    } else if (event.kind == EventKind::kLeave && !stacks[thread].empty()) {
+      if (std::uint32_t call = stacks[thread].back(); call != kNobody) {
+        calls_[call].leave = i;
+        open_sets[thread].erase(calls_[call].set);
+      }
+      stacks[thread].pop_back();
+    }
   }
 }
 
@@ -137,6 +187,8 @@ void WitnessChecker::reset() {
 
 Status WitnessChecker::check(std::span<const std::uint64_t> witness) {
   reset();
+  out_of_time_ = watch_.over(events_.size() / 8 + 1);
+  if (out_of_time_) return Error{"witness: expected the time to check it, found it over"};
   if (witness.size() < 2) return Error{"witness: expected at least the two accesses, found less"};
   for (std::size_t step = 0; step < witness.size(); ++step) {
     if (witness[step] >= events_.size()) {
@@ -156,10 +208,14 @@ Status WitnessChecker::check(std::span<const std::uint64_t> witness) {
     std::uint64_t event = witness[step];
     std::optional<std::string> wrong = is_next(event);
     if (!wrong) wrong = execute(event);
-    if (wrong) return Error{"witness: step " + std::to_string(step) + ": " + number(event) + ": " + *wrong};
+    if (watch_.over()) out_of_time_ = true;
+    if (wrong || out_of_time_)
+      return Error{"witness: step " + std::to_string(step) + ": " + number(event) + ": " +
+                   wrong.value_or("expected the time to go on, found it over")};
   }
   for (std::uint64_t access : {first, second}) {
     if (std::optional<std::string> wrong = is_next(access)) {
+      out_of_time_ = watch_.over();
       return Error{"witness: " + number(access) + " does not race: " + *wrong};
     }
   }
@@ -259,6 +315,7 @@ std::optional<std::string> WitnessChecker::catch_up_all(const std::vector<std::u
                                                         std::size_t& done, std::uint64_t until) {
   while (done < list.size() && calls_[list[done]].acted_until == calls_[list[done]].leave) ++done;
   for (std::size_t i = done; i < list.size() && calls_[list[i]].enter < until; ++i) {
+    if (watch_.over()) return "expected the time to go on, found it over";
     const Call& call = calls_[list[i]];
     if (call.acted_until >= std::min(until, call.leave)) continue;
     if (auto wrong = catch_up(list[i], until)) return wrong;
@@ -275,6 +332,7 @@ std::optional<std::string> WitnessChecker::catch_up(std::uint32_t call, std::uin
   };
   std::vector<Task> tasks = {{call, until}};
   while (!tasks.empty()) {
+    if (watch_.over(8)) return "expected the time to go on, found it over";
     Task task = tasks.back();
     tasks.pop_back();
     Call& mine = calls_[task.call];
@@ -288,8 +346,7 @@ std::optional<std::string> WitnessChecker::catch_up(std::uint32_t call, std::uin
       }
     };
     also(calls_of_thread_[mine.thread], calls_done_of_[mine.thread]);
-    for (ObjectId member : names_.reachable.at(mine.set))
-      also(calls_on_[member.index()], calls_done_on_[member.index()]);
+    for (std::uint32_t member : sets_[mine.set]) also(calls_on_[member], calls_done_on_[member]);
   }
   return std::nullopt;
 }
@@ -302,8 +359,7 @@ std::optional<std::string> WitnessChecker::act(Call& call, std::uint64_t until) 
     return who + "expected " + number(mine[done_[call.thread]]) + " before that";
   }
   if (astray_[call.thread]) return who + "expected the earlier reads of its thread to see what they saw";
-  for (ObjectId member : names_.reachable.at(call.set)) {
-    auto object = static_cast<std::uint32_t>(member.value());
+  for (std::uint32_t object : sets_[call.set]) {
     if (!all_done_before(object, until)) {
       return who + "expected " + number(touches_[object][first_undone_[object]]) + " before that";
     }
@@ -319,7 +375,7 @@ std::optional<std::string> WitnessChecker::act(Call& call, std::uint64_t until) 
       std::uint64_t expected = kNever;
       while (touch != touches.begin()) {
         const Event& event = events_[*--touch];
-        if (event.kind == EventKind::kWrite && event.object == member) {
+        if (event.kind == EventKind::kWrite && event.object == ObjectId(object)) {
           expected = *touch;
           break;
         }

@@ -13,8 +13,9 @@
 // everything that came before on what it can reach has been executed, and what it finds there is what was
 // there.
 //
-// Cost: the trace once, then the witness; with BarrierPairs times the sizes of the sets that calls reach.
-// Tested by witness_checker_test.cc, which damages witnesses in every way.
+// Cost: the trace once, then the witness; with BarrierPairs times the sizes of the sets that open calls
+// reach. A call nested in one of the same thread and set adds nothing to what that one does, and is not
+// looked at. Tested by witness_checker_test.cc, which damages witnesses in every way.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "detect/budget.h"
 #include "trace/event.h"
 #include "trace/names.h"
 
@@ -30,21 +32,25 @@ namespace deadheat::detect {
 
 class WitnessChecker {
  public:
-  // `barriers`: calls into missing code act. The events and names outlive the checker.
-  WitnessChecker(std::span<const Event> events, const Names& names, bool barriers);
+  // `barriers`: calls into missing code act. The events, names and budget outlive the checker.
+  WitnessChecker(std::span<const Event> events, const Names& names, bool barriers,
+                 const Budget& budget = kUnlimited);
 
   // An error says at which step of the witness, what was expected and what was found. `witness` has positions
   // in `events`.
   Status check(std::span<const std::uint64_t> witness);
+  // Was the last error only that the budget was over?
+  bool out_of_time() const { return out_of_time_; }
 
  private:
+  static const Budget kUnlimited;
   static constexpr std::uint32_t kNobody = UINT32_MAX;
   static constexpr std::uint64_t kNever = UINT64_MAX;
   static constexpr std::uint64_t kAct = UINT64_MAX - 1;  // a location's content: left by missing code
 
   struct Call {
     std::uint32_t thread = 0;
-    std::uint32_t set = 0;
+    std::uint32_t set = 0;  // in sets_
     std::uint64_t enter = 0;
     std::uint64_t leave = kNever;
     std::uint64_t acted_until = 0;  // its acts before this event have been done
@@ -76,12 +82,15 @@ class WitnessChecker {
   const Names& names_;
   const bool barriers_;
   bool has_branch_ = false;
+  BudgetWatch watch_;
+  bool out_of_time_ = false;
 
   // Of the trace.
   std::vector<std::vector<std::uint64_t>> threads_;  // events in program order
   std::vector<std::uint64_t> fork_;                  // per thread
   std::vector<std::uint64_t> saw_;                   // per read: writer of what it saw
   std::vector<std::vector<std::uint64_t>> sends_;    // per message
+  std::vector<std::vector<std::uint32_t>> sets_;     // what calls reach, without what cannot matter
   std::vector<Call> calls_;
   std::vector<std::vector<std::uint32_t>> calls_of_thread_;
   std::vector<std::vector<std::uint32_t>> calls_on_;    // per location

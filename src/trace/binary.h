@@ -17,7 +17,7 @@ class BinarySource : public TraceSource {
 };
 
 bool is_binary_trace(const std::string& path);
-Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path);
+Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path, const std::string& shown = {});
 // A source over bytes in memory; `name` stands for the file in messages.
 Result<std::unique_ptr<BinarySource>> binary_source_of(std::string bytes, std::string name);
 

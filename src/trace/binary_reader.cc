@@ -521,10 +521,10 @@ bool is_binary_trace(const std::string& path) {
   return got.ok() && *got == sizeof(start) && std::memcmp(start, kMagic, sizeof(start)) == 0;
 }
 
-Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path) {
+Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path, const std::string& shown) {
   Result<InputFile> file = InputFile::open(path);
   if (!file.ok()) return file.error();
-  return started(Input(std::move(*file)), path);
+  return started(Input(std::move(*file)), shown.empty() ? path : shown);
 }
 
 Result<std::unique_ptr<BinarySource>> binary_source_of(std::string bytes, std::string name) {

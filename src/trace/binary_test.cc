@@ -239,8 +239,9 @@ TEST(Binary, TheFormatIsFoundByContentNotByName) {
 }
 
 TEST(Binary, AnUnknownSuffixIsAnError) {
-  EXPECT_EQ(create_trace("x.foo").error().message,
-            "x.foo: expected a name that ends in .std (text) or .dht (binary)");
+  EXPECT_EQ(
+      create_trace("x.foo").error().message,
+      "x.foo: expected a name that ends in .std (text) or .dht (binary), or - for text on standard output");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ std::string TraceChecker::at(Where where) {
 }
 
 TraceChecker::Thread& TraceChecker::thread(ThreadId id) {
-  if (id.index() >= threads_.size()) threads_.resize(id.index() + 1);
+  if (id.index() >= threads_.size()) threads_.resize(std::max(id.index() + 1, threads_.size() * 2));
   return threads_[id.index()];
 }
 
@@ -126,8 +126,10 @@ std::optional<std::string> TraceChecker::check_value(EventIndex index, const Eve
     return std::nullopt;
   }
   if (!event.has_value || !location.known || location.value == event.value) return std::nullopt;
-  for (const std::uint32_t set : location.reached_by) {
-    if (sets_[set].open > 0 || sets_[set].left > location.written) return std::nullopt;
+  for (std::uint32_t& set : location.reached_by) {
+    if (sets_[set].open == 0 && sets_[set].left <= location.written) continue;
+    std::swap(set, location.reached_by.front());  // likely to be the answer next time
+    return std::nullopt;
   }
   return "expected a read of '" + std::string(names_.object(event)) + "' to see " +
          std::to_string(static_cast<std::int64_t>(location.value)) +
@@ -136,10 +138,10 @@ std::optional<std::string> TraceChecker::check_value(EventIndex index, const Eve
 }
 
 std::optional<std::string> TraceChecker::check_call(EventIndex index, const Event& event) {
-  Thread& thread = this->thread(event.thread);
+  const auto open = calls_.find(event.thread.value());
   const std::uint32_t function = static_cast<std::uint32_t>(event.object.value());
   if (event.kind == EventKind::kEnter) {
-    if (thread.calls.size() >= kMaxOpenCalls) {
+    if (open != calls_.end() && open->second.size() >= kMaxOpenCalls) {
       return "expected at most " + std::to_string(kMaxOpenCalls) + " open calls of thread " +
              thread_name(event.thread) + ", found one more";
     }
@@ -150,21 +152,21 @@ std::optional<std::string> TraceChecker::check_call(EventIndex index, const Even
       for (const ObjectId member : names_.reachable.at(set)) location(member).reached_by.push_back(set);
     }
     ++sets_[set].open;
-    thread.calls.push_back(function);
-    thread.reach.push_back(set);
+    calls_[event.thread.value()].push_back({function, set});
     return std::nullopt;
   }
   const auto name = [&] { return "leave(" + std::string(names_.object(event)) + ")"; };
-  if (thread.calls.empty()) return "expected enter before " + name() + ", found no open call";
-  if (thread.calls.back() != function) {
-    return "expected leave(" + std::string(names_.functions.name(thread.calls.back())) +
+  if (open == calls_.end()) return "expected enter before " + name() + ", found no open call";
+  std::vector<Call>& calls = open->second;
+  if (calls.back().function != function) {
+    return "expected leave(" + std::string(names_.functions.name(calls.back().function)) +
            ") for the innermost call, found " + name();
   }
-  Set& set = sets_[thread.reach.back()];
+  Set& set = sets_[calls.back().set];
   --set.open;
   set.left = index.value() + 1;
-  thread.calls.pop_back();
-  thread.reach.pop_back();
+  calls.pop_back();
+  if (calls.empty()) calls_.erase(open);
   return std::nullopt;
 }
 
@@ -211,10 +213,10 @@ std::unique_ptr<TraceSource> checked(std::unique_ptr<TraceSource> source, std::s
   return std::make_unique<CheckedSource>(std::move(source), std::move(path));
 }
 
-Result<std::unique_ptr<TraceSource>> open_checked_trace(const std::string& path) {
-  Result<std::unique_ptr<TraceSource>> source = open_trace(path);
+Result<std::unique_ptr<TraceSource>> open_checked_trace(const std::string& path, const std::string& shown) {
+  Result<std::unique_ptr<TraceSource>> source = open_trace(path, shown);
   if (!source.ok()) return source;
-  return checked(std::move(*source), path);
+  return checked(std::move(*source), shown.empty() ? path : shown);
 }
 
 }  // namespace deadheat

@@ -12,14 +12,15 @@
 // A trace may end anywhere: with locks held, threads running, calls open. Messages may be received that
 // nobody sent (a semaphore that starts with a value).
 //
-// Cost: O(1) per event, O(sets that can reach the location) for reads with values. Streaming; memory per
-// lock, thread, location with a value, and open call.
+// Cost: O(1) per event, O(sets that can reach the location) at worst for reads with values. Streaming; memory
+// per lock, thread, location with a value, and open call.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -47,8 +48,10 @@ class TraceChecker {
   struct Thread {
     Life life = Life::kUnknown;
     Where since;
-    std::vector<std::uint32_t> calls;  // functions entered
-    std::vector<std::uint32_t> reach;  // their sets
+  };
+  struct Call {
+    std::uint32_t function;
+    std::uint32_t set;
   };
   struct Lock {
     std::uint32_t times = 0;
@@ -79,6 +82,7 @@ class TraceChecker {
 
   const Names& names_;
   std::vector<Thread> threads_;
+  std::unordered_map<std::uint32_t, std::vector<Call>> calls_;  // open ones, by thread
   std::vector<Lock> locks_;
   std::vector<Location> locations_;
   std::vector<Set> sets_;
@@ -87,6 +91,7 @@ class TraceChecker {
 // The same source with a checker behind it: read() ends with an error at the first event that cannot be,
 // which names `path` and the line (text) or the event's number (binary).
 std::unique_ptr<TraceSource> checked(std::unique_ptr<TraceSource> source, std::string path);
-Result<std::unique_ptr<TraceSource>> open_checked_trace(const std::string& path);
+Result<std::unique_ptr<TraceSource>> open_checked_trace(const std::string& path,
+                                                        const std::string& shown = {});
 
 }  // namespace deadheat

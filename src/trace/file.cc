@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -66,14 +67,37 @@ Result<std::size_t> InputFile::read_at(std::uint64_t offset, std::span<char> out
   return filled;
 }
 
+namespace {
+
+// A link keeps being one: what it leads to is replaced.
+std::string resolved(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string result = real;
+  std::free(real);
+  return result;
+}
+
+}  // namespace
+
+std::string OutputFile::temporary_name(const std::string& path) {
+  return resolved(path) + ".part" + std::to_string(::getpid());
+}
+
 Result<OutputFile> OutputFile::create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
+  if (path == "-") {
+    file.path_ = "standard output";
+    file.descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (file.descriptor_ < 0) return system_error(file.path_, "cannot write");
+    return file;
+  }
   struct stat status;
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) return Error{path + ": expected a file, found a folder"};
   const bool direct = exists && !S_ISREG(status.st_mode);
-  if (!direct) file.temporary_ = path + ".part" + std::to_string(::getpid());
+  if (!direct) file.temporary_ = temporary_name(path);
   const std::string& target = direct ? path : file.temporary_;
   file.descriptor_ = ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file.descriptor_ < 0) {
@@ -114,7 +138,8 @@ Status OutputFile::write(std::string_view bytes) {
 Status OutputFile::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0) return system_error(path_, "cannot write");
   if (!temporary_.empty()) {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error(path_, "cannot create");
+    if (::rename(temporary_.c_str(), resolved(path_).c_str()) != 0)
+      return system_error(path_, "cannot create");
     temporary_.clear();
   }
   return Nothing{};

@@ -36,7 +36,10 @@ class InputFile {
 // Something that is not a regular file (a pipe, /dev/stdout) is written directly.
 class OutputFile {
  public:
+  // `-` is standard output.
   static Result<OutputFile> create(const std::string& path);
+  // Where a file is written before it gets its name: for those who must remove it when a signal ends us.
+  static std::string temporary_name(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
   ~OutputFile();

@@ -138,6 +138,7 @@ class StdSink final : public TraceSink {
         ++left_out_;
         continue;
       }
+      values_left_out_ += !extended_ && event.has_value;
       append_line(names, event, extended_, buffer_);
       buffer_ += '\n';
       if (buffer_.size() >= kBufferBytes) {
@@ -153,6 +154,7 @@ class StdSink final : public TraceSink {
   }
 
   std::uint64_t left_out() const override { return left_out_; }
+  std::uint64_t values_left_out() const override { return values_left_out_; }
 
  private:
   Status flush() {
@@ -165,14 +167,15 @@ class StdSink final : public TraceSink {
   bool extended_;
   std::string buffer_;
   std::uint64_t left_out_ = 0;
+  std::uint64_t values_left_out_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<TraceSource>> open_std(const std::string& path) {
+Result<std::unique_ptr<TraceSource>> open_std(const std::string& path, const std::string& shown) {
   Result<InputFile> file = InputFile::open(path);
   if (!file.ok()) return file.error();
-  return std::unique_ptr<TraceSource>(std::make_unique<StdSource>(std::move(*file), path));
+  return std::unique_ptr<TraceSource>(std::make_unique<StdSource>(std::move(*file), shown));
 }
 
 std::unique_ptr<TraceSource> std_source_of(std::string text, std::string name) {

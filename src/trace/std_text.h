@@ -10,7 +10,7 @@
 
 namespace deadheat {
 
-Result<std::unique_ptr<TraceSource>> open_std(const std::string& path);
+Result<std::unique_ptr<TraceSource>> open_std(const std::string& path, const std::string& shown);
 // A source over text in memory; `name` stands for the file in messages.
 std::unique_ptr<TraceSource> std_source_of(std::string text, std::string name);
 

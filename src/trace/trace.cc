@@ -52,18 +52,21 @@ Result<bool> TraceSource::next(Event& event) {
   return true;
 }
 
-Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path) {
+Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path, const std::string& shown) {
   // What is in the file decides, not its name; a cut-off header is still a binary trace's, and says so.
-  if (!is_binary_trace(path) && !ends_with(path, ".dht")) return open_std(path);
-  Result<std::unique_ptr<BinarySource>> source = open_binary(path);
+  const std::string& name = shown.empty() ? path : shown;
+  if (!is_binary_trace(path) && !ends_with(path, ".dht")) return open_std(path, name);
+  Result<std::unique_ptr<BinarySource>> source = open_binary(path, name);
   if (!source.ok()) return source.error();
   return std::unique_ptr<TraceSource>(std::move(*source));
 }
 
 Result<std::unique_ptr<TraceSink>> create_trace(const std::string& path, const WriteOptions& options) {
-  if (ends_with(path, ".std")) return create_std(path, options);
+  if (path == "-" || ends_with(path, ".std")) return create_std(path, options);
   if (ends_with(path, ".dht")) return create_binary(path, options);
-  return Error{path + ": expected a name that ends in .std (text) or .dht (binary)"};
+  return Error{path +
+               ": expected a name that ends in .std (text) or .dht (binary), or - for text on "
+               "standard output"};
 }
 
 Result<Trace> read_all(TraceSource& source) {

@@ -65,6 +65,8 @@ class TraceSink {
   virtual Status close(const Names& names) = 0;
   // Events that the format cannot express and that were left out (text without `extended`).
   virtual std::uint64_t left_out() const { return 0; }
+  // Values that the format cannot express.
+  virtual std::uint64_t values_left_out() const { return 0; }
 };
 
 // A whole trace in memory.
@@ -79,7 +81,9 @@ struct WriteOptions {
   int compression_level = 3;  // binary: zstd's; 0: stored as it is
 };
 
-Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path);
+// `shown`: the name in messages, if it is not the path.
+Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path, const std::string& shown = {});
+// By suffix; `-` is text on standard output.
 Result<std::unique_ptr<TraceSink>> create_trace(const std::string& path, const WriteOptions& options = {});
 
 Result<Trace> read_trace(const std::string& path);

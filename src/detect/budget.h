@@ -1,0 +1,62 @@
+// How long work may go on: until a moment, and until somebody says stop (Ctrl-C). One type for all stages of
+// a long computation, handed down by reference, so that none of them can forget one of the two.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace deadheat::detect {
+
+class Budget {
+ public:
+  using Time = std::chrono::steady_clock;
+
+  // Without limits.
+  Budget() = default;
+  // From now on. `interrupted`, if any, outlives the budget.
+  Budget(double seconds, const std::atomic<bool>* interrupted)
+      : deadline_(Time::now() + std::chrono::duration_cast<Time::duration>(
+                                    std::chrono::duration<double>(std::min(seconds, 1e8)))),
+        interrupted_(interrupted) {}
+
+  Time::time_point deadline() const { return deadline_; }
+  bool interrupted() const {
+    return interrupted_ != nullptr && interrupted_->load(std::memory_order_relaxed);
+  }
+  // The same budget, ending earlier.
+  Budget until(Time::time_point deadline) const {
+    Budget shorter = *this;
+    shorter.deadline_ = std::min(deadline_, deadline);
+    return shorter;
+  }
+  bool over() const { return interrupted() || Time::now() >= deadline_; }
+
+ private:
+  Time::time_point deadline_ = Time::time_point::max();
+  const std::atomic<bool>* interrupted_ = nullptr;
+};
+
+// Looks at a budget now and then: for inner loops, where the time of day costs more than a step. Once over,
+// always over.
+class BudgetWatch {
+ public:
+  explicit BudgetWatch(const Budget& budget) : budget_(budget), over_(budget.over()) {}
+
+  // `weight`: about how many simple operations the step takes.
+  bool over(std::uint64_t weight = 1) {
+    if (over_) return true;
+    if ((steps_ += weight) < kSteps) return false;
+    steps_ = 0;
+    return over_ = budget_.over();
+  }
+
+ private:
+  static constexpr std::uint64_t kSteps = 1 << 16;
+  const Budget& budget_;
+  std::uint64_t steps_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace deadheat::detect

@@ -1,0 +1,437 @@
+"""Long work and unusual input of `deadheat analyze` and `deadheat trace`: Ctrl-C, budgets, progress, pipes, bad traces.
+
+    trace_cli_test.py DEADHEAT [unittest arguments]
+"""
+import json
+import os
+import pty
+import random
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+DEADHEAT = os.path.abspath(sys.argv[1])
+SLACK = 8 if "--slow" in sys.argv else 3  # seconds that a loaded machine or a sanitizer may need on top
+
+HELLO = """main|fork(T1)|1
+main|fork(T2)|2
+T1|acq(m)|3
+T1|w(x)=5|4
+T1|rel(m)|5
+T2|acq(m)|6
+T2|w(y)=1|7
+T2|rel(m)|8
+T2|r(x)=5|9
+"""
+
+
+def random_trace(path, events, threads=8, places=5000, locations=100, locks=8):
+    """Accesses and critical sections without any discipline: every pair of places is a candidate."""
+    draw = random.Random(1)
+    held, owner = {t: [] for t in range(threads)}, {}
+    with open(path, "w") as file:
+        written = 0
+        while written < events:
+            thread, kind, place = draw.randrange(threads), draw.random(), draw.randrange(places)
+            if kind < 0.1:
+                lock = draw.randrange(locks)
+                if lock in owner:
+                    continue
+                owner[lock] = thread
+                held[thread].append(lock)
+                operation = f"acq(l{lock})"
+            elif kind < 0.2 and held[thread]:
+                lock = held[thread].pop()
+                del owner[lock]
+                operation = f"rel(l{lock})"
+            else:
+                operation = f"{draw.choice('rrw')}(x{draw.randrange(locations)})"
+            file.write(f"T{thread}|{operation}|{place}\n")
+            written += 1
+
+
+class TraceCliTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.mkdtemp(prefix="trace-cli-")
+        cls.chaos = os.path.join(cls.shared, "chaos.std")
+        random_trace(cls.chaos, 100_000)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.shared)
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="trace-cli-test-")
+        self.tmp = os.path.join(self.folder, "tmp")
+        os.mkdir(self.tmp)
+        self.environment = {**os.environ, "TMPDIR": self.tmp}
+
+    def tearDown(self):
+        self.assertEqual(os.listdir(self.tmp), [], "a temporary folder was left behind")
+        shutil.rmtree(self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name)) as file:
+            return file.read()
+
+    def deadheat(self, *words, stdin=b"", limit_memory=None):
+        def limit():
+            if limit_memory:
+                resource.setrlimit(resource.RLIMIT_AS, (limit_memory, limit_memory))
+        started = time.monotonic()
+        done = subprocess.run([DEADHEAT, *words], input=stdin, capture_output=True, cwd=self.folder, timeout=120,
+                              env=self.environment, preexec_fn=limit)
+        self.seconds = time.monotonic() - started
+        self.out, self.err = done.stdout.decode(), done.stderr.decode()
+        return done.returncode
+
+    def interrupted(self, *words, after=0.4, times=1):
+        """Runs, sends Ctrl-C; the seconds from there to the end are in self.seconds."""
+        process = subprocess.Popen([DEADHEAT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment)
+        time.sleep(after)
+        started = time.monotonic()
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        self.seconds = time.monotonic() - started
+        self.out, self.err = out.decode(), err.decode()
+        return process.returncode
+
+
+class Budgets(TraceCliTest):
+    def test_solver_seconds_bound_the_whole_detector(self):
+        code = self.deadheat("analyze", "--detectors", "mcm", "--solver-seconds", "1", "--quiet", "--json", "out.json",
+                             "--jobs", "2", self.chaos)
+        self.assertLess(self.seconds, 1 + SLACK)
+        report = json.loads(self.read("out.json"))
+        self.assertEqual(code, 66 if report["findings"] else 0)
+        self.assertGreater(int(report["statistics"]["mcm: mcm undecided"]), 100_000)
+        self.assertEqual(int(report["statistics"]["mcm: mcm complete"]), 0)
+
+    def test_no_time_for_the_model_still_counts_what_is_left(self):
+        self.deadheat("analyze", "--detectors", "mcm", "--solver-seconds", "0.01", self.chaos)
+        self.assertLess(self.seconds, SLACK)
+        self.assertRegex(self.err, r"incomplete: mcm was still preparing; left (at least )?\d{4,} pairs of places undecided")
+
+    def test_nested_calls_take_linear_time(self):
+        for sets in ("same", "different"):
+            lines = ["T0|w(y)|1\nT1|w(y)|2\n"]
+            count = 60_000
+            lines += [f"T0|enter(f;x{i if sets == 'different' else ''})|{i + 10}\n" for i in range(count)]
+            lines += ["T1|w(x)|3\n"] + [f"T0|leave(f)|{i + 10}\n" for i in range(count)]
+            self.write("nested.std", "".join(lines) + "T0|w(z)|4\nT1|w(z)|5\n")
+            self.assertEqual(self.deadheat("analyze", "--detectors", "rdit", "nested.std"), 66)
+            self.assertLess(self.seconds, SLACK)
+            self.assertNotIn("incomplete", self.err)
+
+    def test_a_wrong_budget(self):
+        for value in ("0", "-1", "nan", "inf", "soon"):
+            self.assertEqual(self.deadheat("analyze", f"--solver-seconds={value}", self.chaos), 2)
+            self.assertIn("--solver-seconds", self.err)
+            self.assertIn(f'expected a number above 0, found "{value}"', self.err)
+            self.assertLess(len(self.err), 300)
+
+
+class ControlC(TraceCliTest):
+    def test_in_the_solver_everything_found_so_far_is_reported(self):
+        code = self.interrupted("analyze", "--detectors", "mcm", "--json", "out.json", self.chaos, after=2)
+        self.assertEqual(code, 66)
+        self.assertLess(self.seconds, SLACK)
+        self.assertRegex(self.err, r"incomplete: mcm left (at least )?\d+ pairs of places undecided when it was interrupted")
+        self.assertRegex(self.err, r"\d+ findings?; incomplete\n$")
+        for finding in json.loads(self.read("out.json"))["findings"]:
+            self.assertIn("witness", finding)
+
+    def test_while_the_trace_is_read_the_streaming_detector_keeps_its_findings(self):
+        # An endless trace: only Ctrl-C ends it.
+        os.mkfifo(self.path("endless"))
+        feeder = subprocess.Popen([sys.executable, "-c", f"""
+import time
+with open({self.path('endless')!r}, 'w') as out:
+    out.write('T0|w(x)|1\\nT1|w(x)|2\\n')
+    while True:
+        out.write('T0|w(y)|3\\n' * 1000)
+        out.flush()
+        time.sleep(0.05)
+"""], stderr=subprocess.DEVNULL)
+        try:
+            code = self.interrupted("analyze", "--detectors", "shb,mcm", "endless", after=1)
+        finally:
+            feeder.wait(timeout=30)
+        self.assertEqual(code, 66)
+        self.assertLess(self.seconds, SLACK)
+        self.assertIn("data race on x", self.err)
+        self.assertIn("incomplete", self.err)
+
+    def test_while_missing_code_is_modelled(self):
+        with open(self.path("deep.std"), "w") as file:
+            for i in range(400_000):
+                file.write(f"T0|enter(f;x{i},y{i // 2})|{i}\nT1|w(y{i})|{i}\n")
+        self.assertIn(self.interrupted("analyze", "--detectors", "rdit", "--quiet", "deep.std", after=1), (0, 66))
+        self.assertLess(self.seconds, SLACK)
+
+    def test_the_same_one_sent_twice_counts_once(self):
+        # timeout(1) without --foreground sends it to the process and to its group.
+        code = self.interrupted("analyze", "--detectors", "mcm", self.chaos, after=1.5, times=2)
+        self.assertEqual(code, 66)
+        self.assertIn("incomplete", self.err)
+        done = subprocess.run(["timeout", "-s", "INT", "1.5", DEADHEAT, "analyze", "--detectors", "mcm", self.chaos],
+                              capture_output=True, timeout=60, env=self.environment)
+        self.assertIn(b"incomplete", done.stderr)
+        self.assertEqual(done.returncode, 124)  # timeout's own; the report is there
+
+    def test_a_second_one_later_ends_at_once(self):
+        # Standard error is a full pipe that nobody reads, so that it cannot end by itself.
+        process = subprocess.Popen([DEADHEAT, "analyze", "--detectors", "shb", self.chaos], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=self.environment)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.3)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=20), -signal.SIGINT)
+        process.stdout.close()
+        process.stderr.close()
+
+    def test_a_conversion_leaves_nothing_behind(self):
+        os.mkfifo(self.path("slow"))
+        process = subprocess.Popen([DEADHEAT, "trace", "convert", self.chaos, "out.dht"], cwd=self.folder,
+                                   stderr=subprocess.PIPE, env=self.environment)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        left = set(os.listdir(self.folder)) - {"tmp", "slow"}
+        self.assertIn(left, (set(), {"out.dht"}))  # it may have been done already
+
+
+class ProgressLine(TraceCliTest):
+    def on_a_terminal(self, *words):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execve(DEADHEAT, [DEADHEAT, *words], self.environment)
+        text = b""
+        while True:
+            ready, _, _ = select.select([terminal], [], [], 60)
+            try:
+                got = os.read(terminal, 65536) if ready else b""
+            except OSError:
+                got = b""
+            if not got:
+                break
+            text += got
+        os.close(terminal)
+        os.waitpid(pid, 0)
+        return text.decode(errors="replace")
+
+    def test_on_a_terminal_after_a_second_and_gone_at_the_end(self):
+        text = self.on_a_terminal("analyze", "--detectors", "mcm", "--solver-seconds", "2", "--no-color", self.chaos)
+        self.assertRegex(text, r"\r\x1b\[Kdeadheat: solving \d+ %")
+        self.assertNotRegex(text[text.rindex("deadheat: solving"):].split("\r\x1b[K", 1)[1], "solving")
+
+    def test_none_for_short_work(self):
+        self.write("hello.std", HELLO)
+        self.assertNotIn("\x1b[K", self.on_a_terminal("analyze", "--no-color", "hello.std"))
+
+    def test_none_when_not_on_a_terminal_or_quiet(self):
+        words = ["analyze", "--detectors", "mcm", "--solver-seconds", "1.5", "--no-color", self.chaos]
+        self.deadheat(*words)
+        self.assertNotIn("\x1b", self.err)
+        self.assertNotIn("solving", self.err)
+        self.assertNotIn("solving", self.on_a_terminal(*words, "--quiet"))
+
+
+class Pipes(TraceCliTest):
+    def test_standard_input(self):
+        self.assertEqual(self.deadheat("analyze", "--detectors", "mcm", "-", stdin=HELLO.encode()), 66)
+        self.assertIn("schedule that shows it", self.err)
+        self.assertEqual(self.deadheat("trace", "stat", "-", stdin=HELLO.encode()), 0)
+        self.assertIn("standard input: 9 events", self.out)
+        self.assertEqual(self.deadheat("trace", "check", "-", stdin=b"T0|rel(l)|1\n"), 2)
+        self.assertIn("standard input:1: expected lock 'l' to be held", self.err)
+
+    def test_a_binary_trace_on_standard_input(self):
+        self.write("hello.std", HELLO)
+        self.assertEqual(self.deadheat("trace", "convert", "hello.std", "hello.dht"), 0)
+        with open(self.path("hello.dht"), "rb") as file:
+            self.assertEqual(self.deadheat("trace", "convert", "--extended", "-", "-", stdin=file.read()), 0)
+        self.assertEqual(self.out, HELLO)
+
+    def test_a_named_pipe(self):
+        os.mkfifo(self.path("pipe"))
+        self.write("hello.std", HELLO)
+        feeder = subprocess.Popen(["sh", "-c", f"cat {self.path('hello.std')} > {self.path('pipe')}"])
+        self.assertEqual(self.deadheat("analyze", "pipe"), 66)
+        feeder.wait()
+        self.assertIn("schedule that shows it", self.err)
+
+
+class Convert(TraceCliTest):
+    def test_in_place(self):
+        self.write("a.std", HELLO)
+        self.assertEqual(self.deadheat("trace", "convert", "--extended", "a.std", "a.std"), 0)
+        self.assertEqual(self.read("a.std"), HELLO)
+        self.assertEqual(self.deadheat("trace", "convert", "a.std", "a.std"), 2)
+        self.assertIn("a.std: expected another file to write to, or --extended, found that 3 values would be lost", self.err)
+        self.assertEqual(self.read("a.std"), HELLO)
+        os.symlink("a.std", self.path("link.std"))
+        self.assertEqual(self.deadheat("trace", "convert", "a.std", "link.std"), 2)
+        self.assertEqual(self.read("a.std"), HELLO)
+
+    def test_what_is_left_out_is_said(self):
+        self.write("a.std", HELLO + "T2|branch|10\n")
+        self.assertEqual(self.deadheat("trace", "convert", "a.std", "b.std"), 0)
+        self.assertIn("1 event and 3 values left out: plain STD cannot say them; --extended can", self.err)
+
+    def test_a_wrong_line_leaves_no_output(self):
+        self.write("a.std", HELLO * 3 + "nonsense\n")
+        self.write("b.std", "as it was\n")
+        self.assertEqual(self.deadheat("trace", "convert", "a.std", "b.std"), 2)
+        self.assertEqual(self.read("b.std"), "as it was\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.std", "b.std", "tmp"])
+
+
+class Sarif(TraceCliTest):
+    def test_structure(self):
+        """What the SARIF 2.1.0 schema requires, and what code hosts reject reports without."""
+        self.write("hello.std", HELLO)
+        self.assertEqual(self.deadheat("analyze", "--sarif", "out.sarif", "hello.std"), 66)
+        log = json.loads(self.read("out.sarif"))
+        self.assertEqual(log["version"], "2.1.0")
+        self.assertIn("sarif-2.1.0", log.get("$schema", "sarif-2.1.0"))
+        self.assertEqual(len(log["runs"]), 1)
+        run = log["runs"][0]
+        driver = run["tool"]["driver"]
+        self.assertIsInstance(driver["name"], str)
+        rules = [rule["id"] for rule in driver["rules"]]
+        self.assertEqual(len(rules), len(set(rules)))
+        self.assertGreater(len(run["results"]), 0)
+        for result in run["results"]:
+            self.assertIn(result["ruleId"], rules)
+            if "ruleIndex" in result:
+                self.assertEqual(rules[result["ruleIndex"]], result["ruleId"])
+            self.assertIn(result.get("level", "warning"), ("none", "note", "warning", "error"))
+            self.assertIsInstance(result["message"]["text"], str)
+            self.assertGreater(len(result["message"]["text"]), 0)
+            self.assertTrue(all(isinstance(value, str) for value in result["partialFingerprints"].values()))
+            for key in ("locations", "relatedLocations"):
+                for location in result.get(key, []):
+                    self.check_location(location)
+            for flow in result.get("codeFlows", []):
+                for thread in flow["threadFlows"]:
+                    self.assertGreater(len(thread["locations"]), 0)
+                    for step in thread["locations"]:
+                        self.check_location(step["location"])
+            for stack in result.get("stacks", []):
+                for frame in stack["frames"]:
+                    self.check_location(frame.get("location", {}))
+
+    def check_location(self, location):
+        physical = location.get("physicalLocation", {})
+        if physical:
+            self.assertTrue("artifactLocation" in physical or "address" in physical)
+        if "region" in physical:
+            self.assertGreaterEqual(physical["region"]["startLine"], 1)
+        for logical in location.get("logicalLocations", []):
+            self.assertIsInstance(logical.get("name", logical.get("fullyQualifiedName")), str)
+        if "message" in location:
+            self.assertIsInstance(location["message"]["text"], str)
+
+
+class BadInput(TraceCliTest):
+    """Whatever a file holds: an answer or one line, in little memory."""
+
+    def refused(self, expected, *words, limit=1 << 30):
+        self.assertEqual(self.deadheat(*words, limit_memory=limit), 2)
+        self.assertIn(expected, self.err)
+        self.assertEqual(self.err.count("\n"), 1)
+        self.assertLess(len(self.err), 1000)
+
+    def test_an_endless_line(self):
+        with open(self.path("long.std"), "wb") as file:
+            file.write(b"T0|w(x)|1\n")
+            for _ in range(64):
+                file.write(b"a" * (1 << 20))
+        for words in (["analyze"], ["trace", "stat"], ["trace", "check"]):
+            self.refused("long.std:2: expected a line of at most", *words, "long.std")
+
+    def test_a_billion_threads_named_in_one_line(self):
+        # One name a thread, as long as a line may be.
+        with open(self.path("names.std"), "w") as file:
+            file.write("T0|enter(f;" + ",".join(f"T{i}" for i in range(1_500_000)) + ")|1\nT0|leave(f)|2\n")
+        self.assertEqual(self.deadheat("trace", "stat", "names.std", limit_memory=2 << 30), 0)
+        with open(self.path("line.std"), "w") as file:
+            file.write("T0|fork(" + "T1)(" * 4_000_000 + ")|1\n")
+        self.refused("line.std:1: expected", "analyze", "line.std")
+        with open(self.path("number.std"), "w") as file:
+            file.write("T999999999|w(x)|1\nT1000000000|w(x)|2\n")
+        self.assertEqual(self.deadheat("analyze", "number.std", limit_memory=2 << 30), 66)
+
+    def test_more_threads_than_a_trace_may_have(self):
+        with open(self.path("many.std"), "w") as file:
+            for i in range(1_048_577):
+                file.write(f"T{i}|begin|1\n")
+        self.refused("many.std:1048577: expected at most 1048576 threads", "trace", "check", "many.std")
+
+    def test_deep_calls(self):
+        with open(self.path("deep.std"), "w") as file:
+            file.writelines(f"T0|enter(f;x)|{i}\n" for i in range(300_000))
+            file.write("T1|w(x)|1\nT0|w(x)|2\n")
+        self.assertIn(self.deadheat("analyze", "--solver-seconds", "5", "deep.std", limit_memory=2 << 30), (0, 66))
+        self.assertLess(self.seconds, 5 + SLACK)
+        with open(self.path("deeper.std"), "w") as file:
+            file.writelines("T0|enter(f;x)|1\n" for _ in range(1_000_001))
+        self.refused("deeper.std:1000001: expected at most 1000000 open calls", "trace", "check", "deeper.std")
+
+    def test_binary_damage(self):
+        self.write("hello.std", HELLO * 1)
+        self.deadheat("trace", "convert", "hello.std", "hello.dht")
+        with open(self.path("hello.dht"), "rb") as file:
+            good = file.read()
+        draw = random.Random(7)
+        for _ in range(60):
+            damaged = bytearray(good)
+            if draw.random() < 0.4:
+                del damaged[draw.randrange(1, len(damaged)):]
+            else:
+                damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+            with open(self.path("bad.dht"), "wb") as file:
+                file.write(damaged)
+            self.assertIn(self.deadheat("trace", "stat", "bad.dht", limit_memory=1 << 30), (0, 2))
+
+
+class ManyThreads(TraceCliTest):
+    def test_memory_follows_the_threads_that_are_alive(self):
+        """60,000 threads, two alive at a time."""
+        with open(self.path("churn.std"), "w") as file:
+            for i in range(60_000):
+                file.write(f"main|fork(T{i})|1\nT{i}|acq(l)|5\nT{i}|w(x)|2\nT{i}|rel(l)|6\nmain|join(T{i})|3\n")
+            file.write("main|fork(a)|7\nmain|fork(b)|8\na|w(x)|9\nb|w(x)|10\n")
+        for detectors in ("fasttrack", "hb", "shb", "wcp", "syncp", "hybrid", "spans|hb", "lockset", "shb,mcm"):
+            code = self.deadheat("analyze", "--detectors", detectors, "--json", "out.json", "churn.std",
+                                 limit_memory=1 << 30)
+            self.assertEqual(code, 66, detectors + self.err)
+            self.assertLess(self.seconds, 4 * SLACK, detectors)
+            report = json.loads(self.read("out.json"))
+            if detectors != "lockset":
+                self.assertEqual({access["location"]["place"] for access in report["findings"][0]["accesses"]}, {"9", "10"})
+                self.assertEqual({access["thread"] for access in report["findings"][0]["accesses"]}, {60001, 60002})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + [word for word in sys.argv[2:] if word != "--slow"])
