@@ -94,7 +94,7 @@ TEST(ThreadSlots, ChangeNothingForHappensBeforeAndItsKin) {
 TEST(ThreadSlots, ChangeNothingForSyncp) {
   std::mt19937_64 random(52);
   int reused = 0;
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 20000; ++i) {
     const Trace trace = churn(random, 12 + i % 6, 5, 1);
     compare("syncp", trace, testing::syncp_races(trace), reused);
     if (HasFatalFailure()) return;
