@@ -52,7 +52,7 @@ void Encoder::sequencer(std::uint64_t predicted, const Sequencer& sequencer) {
   append_byte(bytes_, static_cast<unsigned>(sequencer.kind));
   append_varint(bytes_, sequencer.number.value() - last_number_);
   append_svarint(bytes_, static_cast<std::int64_t>(sequencer.object.value() - last_object_));
-  append_raw(bytes_, sequencer.hash);
+  append_raw(bytes_, static_cast<std::uint16_t>(sequencer.hash));
   append_varint(bytes_, sequencer.extra);
   last_number_ = sequencer.number.value();
   last_object_ = sequencer.object.value();
@@ -88,7 +88,8 @@ void Encoder::jumped(std::uint64_t predicted, Address environment) {
 void Encoder::access(std::uint64_t predicted, const LibraryAccess& access) {
   append_tag(bytes_, Tag::kAccess, predicted);
   append_byte(bytes_, static_cast<unsigned>(access.kind));
-  append_varint(bytes_, access.address.value());
+  append_svarint(bytes_, static_cast<std::int64_t>(access.address.value() - last_object_));
+  last_object_ = access.address.value();
   append_varint(bytes_, access.size);
   append_varint(bytes_, access.pc.value());
 }

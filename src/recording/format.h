@@ -59,7 +59,7 @@ enum class Tag : std::uint8_t {
   kUnwound = 6,     // a call-back was left by unwinding
   kLanded = 7,      // varint depth
   kJumped = 8,      // varint environment
-  kAccess = 9,      // kind byte, varint address, varint size, varint pc
+  kAccess = 9,      // kind byte, svarint (address - previous object), varint size, varint pc
   kNote = 10,       // kind byte, varint a, varint b, varint pc
   kEnd = 11,        // kind byte, svarint status; the last item of a stream
   kMoreWords = 12,  // varint count, 1 to kWordsPerItem, and as many words of the call-back before

@@ -18,7 +18,7 @@ using SequencerNumber = StrongId<struct SequencerNumberTag, std::uint64_t>;
 
 struct Sequencer {
   SequencerKind kind;
-  std::uint32_t hash;      // the low half of the hash of the thread's stores so far
+  std::uint16_t hash;      // dh_record_digest of the hash of the thread's stores so far
   SequencerNumber number;  // absolute
   Address object;          // absolute
   std::uint64_t extra;

@@ -156,7 +156,7 @@ bool ThreadStream::decode(Item& item) {
     case Tag::kSequencer: {
       const Byte kind = *at++;
       fits &= read_varint(at, a) && read_varint(at, b);
-      item.sequencer.hash = load<std::uint32_t>(at);
+      item.sequencer.hash = load<std::uint16_t>(at);
       fits &= read_varint(at, c);
       if (at > limit_) break;
       item.sequencer.kind = static_cast<SequencerKind>(kind);
@@ -194,7 +194,8 @@ bool ThreadStream::decode(Item& item) {
       if (is_note) {
         item.note = {static_cast<NoteKind>(kind), a, b, Address(c)};
       } else {
-        item.access = {static_cast<AccessKind>(kind), Address(a), b, Address(c)};
+        last_object_ += from_zigzag(a);
+        item.access = {static_cast<AccessKind>(kind), Address(last_object_), b, Address(c)};
       }
       break;
     }

@@ -18,10 +18,9 @@
 #define DEADHEAT_RECORD_ABI_VERSION 1u
 
 enum {
-  // The predictor: 2^17 granules of 8 bytes, so an image of 1 MiB and as many bytes of tags per thread,
-  // touched on
+  // The predictor: 2^20 granules of 8 bytes, so an image of 8 MiB and 4 MiB of tags per thread, touched on
   // demand.
-  kDhGranuleBits = 17,
+  kDhGranuleBits = 20,
   kDhGranules = 1 << kDhGranuleBits,
   kDhImageMask = (kDhGranules << 3) - 1,
   // A thread's ring: what it has logged and the writer has not taken yet.
@@ -32,14 +31,14 @@ enum {
 
 // Values without an address (results of calls, addresses of locals) are predicted by where they arise: their
 // "address" is a site number of the module above all of user space.
-#define DH_OPAQUE_BASE (UINT64_C(1) << 62)
+#define DH_OPAQUE_BASE (UINT64_C(1) << 54)
 
 // The hot state of a recorded thread: the first bytes of its slot in the arena, so that the writer finds
 // `run` even if the program was killed.
 typedef struct DhRecord {
   uint64_t run;        // values predicted since the last item
   uint64_t hash;       // of the stores since the thread began (dh_record_mix)
-  uint64_t* tags;      // tags[granule & mask] == granule: the image holds it
+  uint32_t* tags;      // tags[granule & mask] == dh_tag_of(granule): the image holds it
   uint8_t* image;      // image[address & kDhImageMask]
   uint32_t invisible;  // 1 while invisible code runs on this thread
   uint32_t depth;      // nested invokes on the stack
@@ -97,13 +96,18 @@ enum DhStopReason { kDhRun = 0, kDhStopLimit = 1, kDhStopDisk = 2, kDhStopWriter
 static inline uint64_t dh_slot_bytes(void) { return kDhSlotHeaderBytes + kDhRingBytes; }
 static inline uint64_t dh_slot_offset(uint32_t slot) { return 4096 + slot * dh_slot_bytes(); }
 
+// The part of a granule's number that its place in the predictor does not tell; never 0. User addresses have
+// 47 bits, so that nothing is lost.
+static inline uint32_t dh_tag_of(uint64_t granule) { return (uint32_t)(granule >> kDhGranuleBits) + 1; }
+
 // One step of the thread's hash of stores. Order matters, so that swapped stores differ; one multiplication
 // is on the way from one store to the next.
 static inline uint64_t dh_record_mix(uint64_t hash, uint64_t address, uint64_t value) {
   return (hash ^ (address + value * UINT64_C(0xD6E8FEB86659FD93))) * UINT64_C(0x9E3779B97F4A7C15);
 }
-// What a sequencer says of it: the high bits, which depend on all the others.
-static inline uint32_t dh_record_digest(uint64_t hash) { return (uint32_t)(hash >> 32); }
+// What a sequencer says of it: the highest bits, which depend on all the others. Few are enough: the hash is
+// never reset, so what one sequencer misses the next ones see.
+static inline uint16_t dh_record_digest(uint64_t hash) { return (uint16_t)(hash >> 48); }
 
 DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhRecord* __dh_record;
 

@@ -10,7 +10,7 @@ namespace deadheat::record {
 namespace {
 
 constexpr uint64_t kImageBytes = uint64_t{kDhGranules} << 3;
-constexpr uint64_t kPredictorBytes = kImageBytes + kDhGranules * sizeof(uint64_t);
+constexpr uint64_t kPredictorBytes = kImageBytes + kDhGranules * sizeof(uint32_t);
 
 int memory = -1;  // the arena's descriptor
 DhRecord* mapped[kDhMaxSlots];
@@ -41,7 +41,7 @@ DhRecord* map_slot(uint32_t slot) {
 
 void give_predictor(DhRecord* record, void* pages) {
   record->image = static_cast<uint8_t*>(pages);
-  record->tags = reinterpret_cast<uint64_t*>(record->image + kImageBytes);
+  record->tags = reinterpret_cast<uint32_t*>(record->image + kImageBytes);
 }
 
 // REQUIRES: slots_lock held.
@@ -65,7 +65,7 @@ DhRecord* free_slot() {
 void prepare_discard() {
   discard.is_off = 1;
   give_predictor(&discard, platform::map_pages(kPredictorBytes, "threads that are not recorded"));
-  no_tags = static_cast<uint64_t*>(platform::map_pages(kDhGranules * sizeof(uint64_t), "signals"));
+  no_tags = static_cast<uint32_t*>(platform::map_pages(kDhGranules * sizeof(uint32_t), "signals"));
 }
 
 DhRecord* take_slot(uint32_t thread) {

@@ -14,7 +14,7 @@ template <class T, bool kMayCross>
 DH_ALWAYS_INLINE bool is_known(const DhRecord* record, uint64_t address) {
   uint64_t const granule = address >> 3;
   bool const within = !kMayCross || (address & 7) <= 8 - sizeof(T);
-  return within && record->tags[granule & (kDhGranules - 1)] == granule;
+  return within && record->tags[granule & (kDhGranules - 1)] == dh_tag_of(granule);
 }
 
 template <class T>

@@ -40,15 +40,17 @@ void log_sequencer(uint8_t kind, const volatile void* object, uint64_t extra = 0
   sequence(record, kind, number(object), extra);
 }
 
-void log_access(uint8_t kind, const void* address, size_t size, Pc pc) {
+// Where the call stands in the program is not logged: replay knows which call it is.
+void log_access(uint8_t kind, const void* address, size_t size) {
   DhRecord* const record = logging();
   if (record == nullptr || size == 0) return;
   Inside const inside(record);
   Item item(record, kTagAccess);
   item.byte(kind);
-  item.varint(number(address));
+  item.signed_varint(number(address) - record->last_object);
+  record->last_object = number(address);
   item.varint(size);
-  item.varint(pc.value);
+  item.varint(0);
 }
 
 void log_note(uint8_t kind, uint64_t a, uint64_t b, Pc pc) {
@@ -117,19 +119,18 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 
 // --- Accesses and memory
 
-void read(const void* address, size_t size, Pc pc) { log_access(0, address, size, pc); }
+void read(const void* address, size_t size, Pc) { log_access(0, address, size); }
 
 void write(void* address, size_t size, Pc pc) {
-  if (!platform::is_in_loader(pc.value)) log_access(1, address, size, pc);
+  if (!platform::is_in_loader(pc.value)) log_access(1, address, size);
 }
 
 void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr || platform::is_in_loader(pc.value)) return;
-  log_note(4, number(address), size, pc);
   log_sequencer(kAllocated, address, size);
 }
 void freeing(void* address, Pc pc) {
-  if (address != nullptr && !platform::is_in_loader(pc.value)) log_sequencer(kFreeing, address, pc.value);
+  if (address != nullptr && !platform::is_in_loader(pc.value)) log_sequencer(kFreeing, address);
 }
 void mapped(void* address, size_t size, Pc) { log_sequencer(kMapped, address, size); }
 void unmapping(void* address, size_t size, Pc) { log_sequencer(kUnmapping, address, size); }
@@ -141,8 +142,8 @@ void release(const volatile void* object) { log_sequencer(kRelease, object); }
 void release_store(const volatile void* object) { log_sequencer(kReleaseStore, object); }
 void forget(const volatile void* object) { log_sequencer(kForget, object); }
 
-void lock_acquired(const volatile void* lock, LockMode mode, Pc pc) {
-  log_sequencer(kLockAcquired, lock, (mode == LockMode::kShared ? 1 : 0) | pc.value << 1);
+void lock_acquired(const volatile void* lock, LockMode mode, Pc) {
+  log_sequencer(kLockAcquired, lock, mode == LockMode::kShared ? 1 : 0);
 }
 void lock_releasing(const volatile void* lock, Pc) { log_sequencer(kLockReleasing, lock); }
 void lock_destroyed(const volatile void* lock) { log_sequencer(kLockDestroyed, lock); }

@@ -11,7 +11,7 @@ namespace deadheat::record {
 
 DhArena* arena;
 DhRecord discard;
-uint64_t* no_tags;
+uint32_t* no_tags;
 
 namespace {
 
@@ -87,7 +87,7 @@ void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
   item.byte(kind);
   item.varint(number - record->last_number);
   item.signed_varint(object - record->last_object);
-  item.word(dh_record_digest(record->hash), 4);
+  item.word(dh_record_digest(record->hash), 2);
   item.varint(extra);
   record->last_number = number;
   record->last_object = object;
@@ -99,8 +99,8 @@ void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
 namespace {
 
 // The tags proper, whatever the hooks see at the moment. Kept behind the image.
-uint64_t* real_tags(DhRecord* record) {
-  return reinterpret_cast<uint64_t*>(record->image + (uint64_t{kDhGranules} << 3));
+uint32_t* real_tags(DhRecord* record) {
+  return reinterpret_cast<uint32_t*>(record->image + (uint64_t{kDhGranules} << 3));
 }
 
 uint64_t low_bytes(uint64_t value, uint32_t size) {
@@ -109,24 +109,24 @@ uint64_t low_bytes(uint64_t value, uint32_t size) {
 
 // Some bytes of one granule, as the predictor has them.
 struct Bytes {
-  uint64_t* tag;
+  uint32_t* tag;
   uint64_t* image;
-  uint64_t granule;
+  uint32_t wanted;
   uint64_t mask;
   uint32_t shift;
 
   Bytes(DhRecord* record, uint64_t address, uint32_t size)
       : tag(real_tags(record) + ((address >> 3) & (kDhGranules - 1))),
         image(reinterpret_cast<uint64_t*>(record->image + (address & kDhImageMask & ~uint64_t{7}))),
-        granule(address >> 3),
+        wanted(dh_tag_of(address >> 3)),
         mask(low_bytes(~uint64_t{0}, size)),
         shift(static_cast<uint32_t>(address & 7) * 8) {}
 
-  bool are(uint64_t value) const { return *tag == granule && (*image >> shift & mask) == value; }
+  bool are(uint64_t value) const { return *tag == wanted && (*image >> shift & mask) == value; }
   // Of a granule that is new to the predictor, the other bytes are taken to be 0, here and in the replay.
   void set(uint64_t value) {
-    uint64_t const others = *tag == granule ? *image & ~(mask << shift) : 0;
-    *tag = granule;
+    uint64_t const others = *tag == wanted ? *image & ~(mask << shift) : 0;
+    *tag = wanted;
     *image = others | value << shift;
   }
 };

@@ -104,6 +104,6 @@ class Inside {
 };
 
 // The tags of a thread that has a signal to deliver: no value is ever found in them.
-extern uint64_t* no_tags;
+extern uint32_t* no_tags;
 
 }  // namespace deadheat::record
