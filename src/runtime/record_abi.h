@@ -178,6 +178,8 @@ DH_HOOK DH_SLOW void __dh_rec_attend(DhRecord* record);
 DH_HOOK void __dh_rec_call_end(void);  // of one that was not visible
 // An instrumented function that is entered while `invisible` is set was called back: `words` are its
 // arguments.
+// Every function asks first: where nothing is recorded any more, its plain copy runs instead.
+DH_HOOK uint32_t __dh_rec_is_off(void);
 DH_HOOK uint32_t __dh_rec_is_callback(void);
 DH_HOOK void __dh_rec_callback_begin(const void* function, const uint64_t* words, uint32_t count);
 DH_HOOK void __dh_rec_callback_end(void);

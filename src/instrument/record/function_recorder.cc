@@ -1,7 +1,9 @@
 #include "instrument/record/function_recorder.h"
 
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "instrument/record/pieces.h"
 #include "instrument/sanitizer_marks.h"
@@ -427,6 +429,36 @@ void add_callback_check(Hooks& hooks, Function& function, Constant* address) {
   Instruction* const end = SplitBlockAndInsertIfThen(is_callback, body->getIterator(), /*Unreachable=*/true);
   builder.SetInsertPoint(end);
   return_result(builder, forward(builder, *thunk, function, nullptr, nullptr));
+  end->eraseFromParent();
+}
+
+Function* plain_copy(Function& function) {
+  ValueToValueMapTy values;
+  Function* const copy = CloneFunction(&function, values);
+  copy->setName(function.getName() + ".dh.plain");
+  copy->setLinkage(GlobalValue::InternalLinkage);
+  copy->setVisibility(GlobalValue::DefaultVisibility);
+  copy->setComdat(function.getComdat());
+  copy->removeFnAttr(Attribute::AlwaysInline);
+  mark_instrumented(*copy);
+  return copy;
+}
+
+void add_off_switch(Hooks& hooks, Function& function, Function& plain) {
+  Instruction* const body = behind_allocas(function);
+  IRBuilder<> builder(body);
+  if (DISubprogram* const place = function.getSubprogram())
+    builder.SetCurrentDebugLocation(DILocation::get(function.getContext(), place->getLine(), 0, place));
+  Value* const flag = hooks.call(builder, "__dh_rec_is_off", builder.getInt32Ty(), {});
+  Value* const is_off = builder.CreateICmpNE(flag, builder.getInt32(0));
+  MDNode* const unlikely = MDBuilder(function.getContext()).createBranchWeights(1, 1 << 20);
+  Instruction* const end =
+      SplitBlockAndInsertIfThen(is_off, body->getIterator(), /*Unreachable=*/true, unlikely);
+  builder.SetInsertPoint(end);
+  // A jump, so that nothing of this frame is left on the stack, and variable arguments are handed on.
+  auto* const call = cast<CallInst>(forward(builder, plain, function, nullptr, nullptr));
+  call->setTailCallKind(CallInst::TCK_MustTail);
+  return_result(builder, call);
   end->eraseFromParent();
 }
 

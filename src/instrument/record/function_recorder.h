@@ -45,4 +45,9 @@ class FunctionRecorder {
 // address.
 void add_callback_check(Hooks& hooks, llvm::Function& function, llvm::Constant* address);
 
+// A copy of `function` as it is now, for when recording has ended. Before anything is put into it.
+llvm::Function* plain_copy(llvm::Function& function);
+// Makes `function` hand over to its plain copy where nothing is recorded.
+void add_off_switch(Hooks& hooks, llvm::Function& function, llvm::Function& plain);
+
 }  // namespace deadheat::instrument::record

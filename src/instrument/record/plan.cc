@@ -205,6 +205,10 @@ void ModulePlan::prepare(Module& module) {
       // Something has to stand between a call and the return; that it is a jump is only a matter of stack.
       if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isTailCall())
         call->setTailCallKind(CallInst::TCK_None);
+      // The child of a vfork would log into its parent's stream. POSIX lets it be a fork.
+      if (auto* call = dyn_cast<CallBase>(&instruction);
+          call && call->getCalledFunction() && call->getCalledFunction()->getName() == "vfork")
+        call->setCalledFunction(module.getOrInsertFunction("fork", call->getFunctionType()));
       if (auto* operation = dyn_cast<AtomicRMWInst>(&instruction);
           operation && !is_plain_operation(*operation))
         unusual.push_back(operation);

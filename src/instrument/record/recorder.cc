@@ -148,9 +148,11 @@ PreservedAnalyses RecordPass::run(Module& module, ModuleAnalysisManager&) {
   FunctionRecorder recorder(hooks, module, DH_OPAQUE_BASE + ((saved.id & 0xffffffff) << 20));
   uint64_t index = 0;
   for (const FunctionPlan& function : plan.functions()) {
+    Function* const plain = plain_copy(*function.function);
     recorder.run(function);
     Constant* const address = descriptors.add(*function.function, index++);
     if (function.is_enterable) add_callback_check(hooks, *function.function, address);
+    add_off_switch(hooks, *function.function, *plain);
     drop_untrue_attributes(*function.function);
     mark_instrumented(*function.function);
   }

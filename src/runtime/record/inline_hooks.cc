@@ -96,6 +96,7 @@ void __dh_rec_call_begin(uint32_t is_visible) {
 }
 void __dh_rec_call_end() { __dh_record->invisible = 0; }
 
+uint32_t __dh_rec_is_off() { return __dh_record->is_off; }
 uint32_t __dh_rec_is_callback() { return __dh_record->invisible; }
 uint32_t __dh_rec_depth() { return __dh_record->depth; }
 void __dh_rec_set_depth(uint32_t depth) { __dh_record->depth = depth; }

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Records programs and replays every recording: how many were verified, region by region.
+
+    tests/replay/fidelity.py [--build-dir build] [--runs 20] [--opt -O0,-O1,-O2,-O3] [NAME...]
+    tests/replay/fidelity.py --stress 1000      the stress program, that many seeds, spread over the levels
+    tests/replay/fidelity.py --sample 12        some of the labelled programs only, the same ones every time
+
+A recording counts as faithful when the program itself ended as it does unrecorded, `deadheat recording check` finds
+nothing wrong, and `deadheat replay` has verified every region of every thread. Programs are those of tests/programs.
+Builds are cached in BUILD_DIR/test-replay. The last line says `N of N recordings verified`; exit code 1 if not all.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "programs"))
+import labels  # noqa: E402
+
+
+def run_process(command, timeout):
+    """Exit code (None: it did not end in time), and standard error."""
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        _, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        _, err = process.communicate()
+        return None, err.decode(errors="replace")
+    return process.returncode, err.decode(errors="replace")
+
+
+class Subject:
+    """A program at one level of optimisation."""
+
+    def __init__(self, name, source, is_cxx, flags, runs, level):
+        self.name, self.source, self.is_cxx, self.flags, self.runs, self.level = name, source, is_cxx, flags, runs, level
+
+    def build(self, options, work):
+        self.binary = work / f"{self.name.replace('/', '.')}{self.level}"
+        wrapper = options.build_dir / "bin" / ("deadheat-c++" if self.is_cxx else "deadheat-cc")
+        newest = max(p.stat().st_mtime for p in (self.source, FOLDER, options.build_dir / "lib" / "deadheat" /
+                                                 "libdeadheat_record.a", options.build_dir / "lib" / "deadheat" /
+                                                 "deadheat_plugin.so"))
+        if self.binary.exists() and self.binary.stat().st_mtime > newest:
+            return None
+        code, err = run_process([wrapper, "--deadheat-mode=record", self.level, "-g", "-pthread", "-I", ROOT / "include",
+                                 *self.flags, self.source, "-o", self.binary], 300)
+        return None if code == 0 else f"cannot be built: {err.strip()[:300]}"
+
+    def once(self, options, arguments):
+        """One recording and its replay: what is wrong, or None."""
+        tool = options.build_dir / "bin" / "deadheat"
+        folder = Path(tempfile.mkdtemp(prefix="deadheat-fidelity-"))
+        recording = folder / "recording"
+        try:
+            code, err = run_process([tool, "run", "--mode", "record", "--quiet", "--out", recording, "--", self.binary,
+                                     *arguments], options.timeout)
+            if code is None:
+                return "recording did not end"
+            if code in (2, 70) and "deadheat:" in err:
+                return f"recording: {err.strip()[:300]}"
+            for step in ("recording check", "replay"):
+                code, err = run_process([tool, *step.split(), recording], options.timeout)
+                if code is None:
+                    return f"{step} did not end"
+                if code != 0:
+                    return f"{step}: exit code {code}: {err.strip()[-400:]}"
+            return None
+        finally:
+            if options.keep and recording.exists():
+                shutil.rmtree(options.keep, ignore_errors=True)
+                shutil.copytree(recording, options.keep)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def subjects_of(options):
+    levels = options.opt.split(",")
+    if options.stress:
+        seeds = list(range(1, options.stress + 1))
+        return [Subject("stress", FOLDER / "stress.cc", True, ["-std=c++20"],
+                        [[str(seed)] for seed in seeds[i::len(levels)]], level) for i, level in enumerate(levels)]
+    programs = labels.load_all(ROOT / "tests" / "programs")
+    if options.names:
+        programs = [p for p in programs if any(name in p.name for name in options.names)]
+    if options.sample and options.sample < len(programs):
+        step = len(programs) / options.sample
+        programs = [programs[int(i * step)] for i in range(options.sample)]
+    return [Subject(p.name, p.path, p.is_cxx, p.flags, [p.args] * options.runs, level)
+            for p in programs for level in levels]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--build-dir", type=Path, default=ROOT / "build")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--opt", default="-O2")
+    parser.add_argument("--stress", type=int, default=0)
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--timeout", type=int, default=120)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--keep", type=Path, help="leave the last recording here")
+    options = parser.parse_args()
+    options.build_dir = options.build_dir.resolve()
+    work = options.build_dir / "test-replay"
+    work.mkdir(parents=True, exist_ok=True)
+
+    subjects = subjects_of(options)
+    good, bad, problems = {}, {}, []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for subject, problem in zip(subjects, pool.map(lambda s: s.build(options, work), subjects)):
+            if problem:
+                problems.append(f"{subject.name} {subject.level}: {problem}")
+                bad[subject.level] = bad.get(subject.level, 0) + len(subject.runs)
+                subject.runs = []
+        tasks = {pool.submit(subject.once, options, arguments): (subject, arguments)
+                 for subject in subjects for arguments in subject.runs}
+        for done, task in enumerate(concurrent.futures.as_completed(tasks), 1):
+            subject, arguments = tasks[task]
+            problem = task.result()
+            counts = good if problem is None else bad
+            counts[subject.level] = counts.get(subject.level, 0) + 1
+            if problem:
+                problems.append(f"{subject.name} {subject.level} {' '.join(arguments)}: {problem}")
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r\x1b[K{done} of {len(tasks)}, {sum(bad.values())} not verified")
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    for problem in sorted(problems):
+        print(problem)
+    for level in options.opt.split(","):
+        print(f"{level}: {good.get(level, 0)} of {good.get(level, 0) + bad.get(level, 0)} verified")
+    total = sum(good.values())
+    print(f"{total} of {total + sum(bad.values())} recordings verified")
+    return 0 if not bad else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
