@@ -40,6 +40,7 @@ class ClockPool {
     std::uint32_t capacity;  // power of two
     std::uint32_t unused;
     std::uint32_t* clocks() { return reinterpret_cast<std::uint32_t*>(this + 1); }
+    const std::uint32_t* clocks() const { return reinterpret_cast<const std::uint32_t*>(this + 1); }
     Block*& next_free() { return *reinterpret_cast<Block**>(this + 1); }
   };
 

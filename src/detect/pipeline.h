@@ -19,7 +19,7 @@ enum class DropRule {
   kNothing,   // the detector needs the whole trace
   kReads,     // reads that see the same write again
   kSection,   // same site, no synchronisation in between
-  kLockset,   // same locks, no other thread in between
+  kLockset,   // a repeated access, with the same locks, to which nothing else came in between
   kSite,      // same site, in the same span
   kLocation,  // in the same span
 };

@@ -10,7 +10,10 @@
 //                               these detectors are state machines of the location, and a repeated step by
 //                               the same thread with the same locks changes nothing. Within a span a lock
 //                               held at a1 is also held at a2 (its release would be pending or observed), so
-//                               equal numbers mean equal sets.
+//                               equal numbers mean equal sets. And it repeats the location's last access
+//                               (place and kind): a report names the last access of another thread, and must
+//                               name the same places, and so have the same fingerprint, as without the
+//                               filter.
 //  kSection (wcp)               the same site, and the thread has not synchronised at all in between: wcp
 //  orders by what a
 //                               critical section touched, so an access inside one does not stand for one
@@ -22,7 +25,8 @@
 //                               between two writes.
 //  kNothing (mcm, rdit, cp)     nothing: they need the trace.
 //
-// Memory is constant but for 8 bytes a location: what is remembered is a cache of at most 2^16 accesses.
+// Memory is constant but for 16 bytes a location and what is kept of a thread until it is joined: what is
+// remembered is a cache of at most 2^16 accesses.
 #include "detect/spans_filter.h"
 
 #include <algorithm>
@@ -134,8 +138,9 @@ bool SpansFilter::covered(Thread& self, const Event& event) {
     if (event.object.index() >= locations_.size()) locations_.resize(event.object.index() * 2 + 16);
     Location& location = locations_[event.object.index()];
     if (rule_ == DropRule::kLockset) {
-      keep = keep && location.last == event.thread && entry.held == self.held;
-      location.last = event.thread;
+      keep = keep && entry.held == self.held && location.last == event.thread &&
+             location.site == event.site && location.wrote == write;
+      location = {.last = event.thread, .site = event.site, .wrote = write};
     } else {
       keep = keep && entry.writes == location.writes;
       if (write) ++location.writes;

@@ -43,6 +43,8 @@ class SpansFilter final : public Filter {
   struct Location {
     ThreadId last = ThreadId(~std::uint32_t{0});
     std::uint32_t writes = 0;
+    SiteId site;         // kLockset: where the last access was
+    bool wrote = false;  // kLockset: and whether it was a write
   };
 
   Thread& thread(ThreadId id);

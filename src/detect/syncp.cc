@@ -99,9 +99,9 @@ SyncPreserving::Location& SyncPreserving::location(ObjectId object) {
 
 // Clocks start at 1: a thread with clock c has done c - 1 events, and a moment taken after its n-th event has
 // own = n + 1.
-bool SyncPreserving::include(Cut& cut, const Moment& moment) {
-  const std::uint32_t* clocks = moment.block()->clocks();
-  const std::uint32_t size = moment.block()->size;
+bool SyncPreserving::include(Cut& cut, const ClockPool::Block& block, Slot slot, std::uint32_t own_clock) {
+  const std::uint32_t* clocks = block.clocks();
+  const std::uint32_t size = block.size;
   if (cut.size() < size) cut.resize(size, 1);
   std::uint32_t different = 0;
   for (std::uint32_t i = 0; i < size; ++i) {
@@ -109,12 +109,18 @@ bool SyncPreserving::include(Cut& cut, const Moment& moment) {
     different |= larger ^ cut[i];
     cut[i] = larger;
   }
-  std::uint32_t& own = cut[moment.slot().index()];
-  if (own < moment.own().value()) {
-    own = moment.own().value();
+  std::uint32_t& own = cut[slot.index()];
+  if (own < own_clock) {
+    own = own_clock;
     different = 1;
   }
   return different != 0;
+}
+
+ClockPool::Block* SyncPreserving::keep(ThreadTime& time) {
+  ClockPool::Block* block = time.now().block();
+  ++block->references;
+  return block;
 }
 
 void SyncPreserving::on_event(EventIndex index, const Event& event) {
@@ -178,10 +184,11 @@ void SyncPreserving::on_lock(EventIndex index, const Event& event) {
   }
   const std::uint32_t number = self.time.own().value() - 1;
   if (event.kind == EventKind::kAcquire) {
-    user->acquires.push_back(Acquire{number, index.value(), {}});
+    user->acquires.push_back(Acquire{.number = number, .index = index.value()});
     bytes_ += sizeof(Acquire);
   } else {
-    user->acquires.back().release = self.time.now();
+    user->acquires.back().release = keep(self.time);
+    user->acquires.back().released = self.time.own().value();
     ++self.stretch;
   }
   self.changes.push_back(LockChange{number, held_.held(event.thread)});
@@ -227,8 +234,8 @@ void SyncPreserving::close(Cut& cut) {
             latest = std::max(latest, acquire->index + 1);
           }
         }
-        if (mine == nullptr || latest <= mine->index || mine->release.empty()) continue;
-        again |= include(cut, mine->release);
+        if (mine == nullptr || latest <= mine->index || mine->release == nullptr) continue;
+        again |= include(cut, *mine->release, Slot(static_cast<std::uint32_t>(t)), mine->released);
       }
     }
   }
@@ -268,9 +275,9 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
       bytes_ += cut.size() * sizeof(std::uint32_t);
     }
     ++ideals_;
-    if (!included) include(cut, self.time.now());
+    if (!included) include(cut, *self.time.now().block(), slot, self.time.own().value());
     included = true;
-    include(cut, access.before);
+    include(cut, *access.before, list.slot, access.number);
     close(cut);
     if (cut[list.slot.index()] > access.number) {
       ++passed_ideal_;
@@ -313,7 +320,7 @@ void SyncPreserving::on_access(EventIndex index, const Event& event) {
   }
   if (write || mine->stretch != self.stretch) {
     const std::size_t before = mine->accesses.capacity();
-    mine->accesses.push_back(Access{index, self.time.own().value(), locks, self.time.now()});
+    mine->accesses.push_back(Access{index, self.time.own().value(), locks, keep(self.time)});
     bytes_ += (mine->accesses.capacity() - before) * sizeof(Access);
     mine->stretch = self.stretch;
   }

@@ -29,8 +29,11 @@ class SyncPreserving final : public Stage {
     EventIndex index;
     std::uint32_t number;  // of the event in its slot, from 1
     LocksetId locks;
-    Moment before;  // the time of the thread before the access
+    // The time of the thread before the access, but for the own clock, which is `number`. Accesses and
+    // acquires are never given up, so these references are not counted back either.
+    ClockPool::Block* before;
   };
+  static_assert(sizeof(Access) == 24, "one for most accesses of the trace");
   // How far one other thread has come in the accesses of a list.
   struct Progress {
     Slot slot;
@@ -53,10 +56,12 @@ class SyncPreserving final : public Stage {
   };
 
   struct Acquire {
-    std::uint32_t number;  // of the event in its slot
-    std::uint64_t index;   // in the trace
-    Moment release;        // time at the release; empty while the lock is held
+    std::uint32_t number;                 // of the event in its slot
+    std::uint32_t released = 0;           // clock of its thread after the release; 0 while the lock is held
+    std::uint64_t index;                  // in the trace
+    ClockPool::Block* release = nullptr;  // the time of its thread then
   };
+  static_assert(sizeof(Acquire) == 24, "one for each critical section of the trace");
   struct LockUser {
     Slot slot;
     std::vector<Acquire> acquires;
@@ -87,7 +92,8 @@ class SyncPreserving final : public Stage {
   bool can_race(List& list, EventIndex index, const Event& event, LocksetId locks);
   void close(Cut& cut);
   const Acquire* last_acquire(const LockUser& user, const Cut& cut) const;
-  static bool include(Cut& cut, const Moment& moment);
+  static bool include(Cut& cut, const ClockPool::Block& clocks, Slot slot, std::uint32_t own);
+  ClockPool::Block* keep(ThreadTime& time);
 
   ClockPool pool_;
   std::shared_ptr<ThreadSlots> slots_ = std::make_shared<ThreadSlots>();
