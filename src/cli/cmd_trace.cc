@@ -29,7 +29,7 @@ std::string bar(const std::vector<int>& levels) {
   static constexpr const char* kLevels[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string text;
   for (int level : levels) text += kLevels[level];
-  return text;
+  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 class TraceCommand : public Command {

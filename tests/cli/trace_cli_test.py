@@ -353,6 +353,24 @@ class Sarif(TraceCliTest):
             self.assertIsInstance(location["message"]["text"], str)
 
 
+class Documentation(TraceCliTest):
+    def test_the_report_in_the_documentation_is_what_is_printed(self):
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "prediction.md")
+        with open(page) as file:
+            blocks, block = [], []
+            for line in file.read().split("\n"):
+                if line.startswith("    ") or (block and line == ""):
+                    block.append(line[4:])
+                elif block:
+                    blocks.append("\n".join(block).strip("\n") + "\n")
+                    block = []
+        trace = next(block for block in blocks if block.startswith("# T1 publishes"))
+        report = next(block for block in blocks if block.startswith("deadheat: data race"))
+        self.write("sections.std", trace)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "hb,mcm", "sections.std"), 66)
+        self.assertEqual(self.err, report)
+
+
 class BadInput(TraceCliTest):
     """Whatever a file holds: an answer or one line, in little memory."""
 
