@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/lane_options.h"
 #include "cli/process.h"
+#include "cli/recording_run.h"
 #include "cli/reporting.h"
 #include "cli/signals.h"
 #include "cli/watching.h"
@@ -79,7 +80,9 @@ class CheckCommand : public Command {
   std::string examples() const override {
     return "  deadheat check bank.cpp -- 8                  compile, run with one argument, report\n"
            "  deadheat check --cflags \"-std=c++20 -O2\" a.cc b.c\n"
-           "  deadheat check --json - --quiet bank.cpp      JSON on standard output, nothing else\n";
+           "  deadheat check --json - --quiet bank.cpp      JSON on standard output, nothing else\n"
+           "  deadheat check --mode record --out bank.dh bank.cpp -- 8   compile it for recording, and "
+           "record it\n";
   }
 
   void add_options(CLI::App& app) override {
@@ -88,6 +91,7 @@ class CheckCommand : public Command {
     app.add_option("--cflags", cflags_, "flags for compiling and linking, after -g -O1 -pthread")
         ->type_name("FLAGS");
     lane_.add_options(app);
+    record_.add_options(app);
     reporting_.add_options(app);
   }
 
@@ -106,7 +110,7 @@ class CheckCommand : public Command {
       }
       if (S_ISDIR(status.st_mode)) return fail(fmt::format("{}: expected a file, found a folder", source));
     }
-    if (!lane_.prepare() || !reporting_.prepare()) return kExitUsage;
+    if (!lane_.prepare() || !record_.prepare(lane_.mode()) || !reporting_.prepare()) return kExitUsage;
     TemporaryFolder folder;
     if (folder.path().empty()) return fail(folder.error());
     auto program = build(folder.path(), *flags);
@@ -116,6 +120,7 @@ class CheckCommand : public Command {
     watching.program.file = *program;
     watching.program.words = {"./" + stem()};
     watching.program.words.insert(watching.program.words.end(), rest.begin(), rest.end());
+    if (lane_.mode() == "record") return record_program(watching.program, record_, reporting_, again(rest));
     watching.filter = lane_.filter();
     auto watched = watch(watching, folder.path(), reporting_.suppressions());
     if (!watched) return fail(watched.error().message);
@@ -140,6 +145,7 @@ class CheckCommand : public Command {
 
   std::string again(const std::vector<std::string>& rest) const {
     std::string text = "deadheat check";
+    if (lane_.mode() == "record") text += " --mode record --out " + report::shell_quoted(record_.out());
     if (!cflags_.empty()) text += " --cflags " + report::shell_quoted(cflags_);
     for (const std::string& source : sources_) text += " " + report::shell_quoted(source);
     if (!rest.empty()) text += " --";
@@ -192,6 +198,7 @@ class CheckCommand : public Command {
   std::vector<std::string> sources_;
   std::string cflags_;
   LaneOptions lane_;
+  RecordOptions record_;
   Reporting reporting_;
 };
 

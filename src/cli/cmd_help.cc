@@ -30,7 +30,7 @@ class HelpCommand : public Command {
         "deadheat {}: finds data races in C and C++ programs\n\nusage: deadheat COMMAND ...\n\ncommands:\n",
         DEADHEAT_VERSION);
     for (auto& command : commands) {
-      if (!command->hidden()) fmt::print("  {:<9} {}\n", command->name(), command->summary());
+      if (!command->hidden()) fmt::print("  {:<10} {}\n", command->name(), command->summary());
     }
     fmt::print(
         "\nfirst steps:\n"

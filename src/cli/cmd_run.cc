@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/lane_options.h"
 #include "cli/process.h"
+#include "cli/recording_run.h"
 #include "cli/reporting.h"
 #include "cli/signals.h"
 #include "cli/watching.h"
@@ -21,12 +22,15 @@ class RunCommand : public Command {
     return "  deadheat-c++ -g bank.cpp -o bank          build it with the wrapper\n"
            "  deadheat run -- ./bank 8                  races are printed to standard error\n"
            "  deadheat run --json out.json -- ./bank 8  and written to a file\n"
-           "  deadheat run -- make check                everything instrumented that it starts is watched\n";
+           "  deadheat run -- make check                everything instrumented that it starts is watched\n"
+           "  deadheat run --mode record --out bank.dh -- ./bank 8   record it (built with "
+           "--deadheat-mode=record)\n";
   }
   bool runs_program() const override { return true; }
 
   void add_options(CLI::App& app) override {
     lane_.add_options(app);
+    record_.add_options(app);
     reporting_.add_options(app);
   }
 
@@ -46,7 +50,13 @@ class RunCommand : public Command {
       complain(wrong_lane(rest[0], built));
       return kExitUsage;
     }
-    if (!reporting_.prepare()) return kExitUsage;
+    const std::string mode = lane_.mode().empty() ? mode_of(file) : lane_.mode();
+    if (!record_.prepare(mode) || !reporting_.prepare()) return kExitUsage;
+    if (mode == "record") {
+      std::string again = "deadheat run --mode record --out " + report::shell_quoted(record_.out()) + " --";
+      for (const std::string& word : rest) again += " " + report::shell_quoted(word);
+      return record_program({file, rest}, record_, reporting_, again);
+    }
     TemporaryFolder folder;
     if (folder.path().empty()) {
       complain(folder.error());
@@ -99,6 +109,7 @@ class RunCommand : public Command {
   }
 
   LaneOptions lane_;
+  RecordOptions record_;
   Reporting reporting_;
 };
 

@@ -33,7 +33,9 @@ std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_trace_command();
+std::unique_ptr<Command> make_recording_command();
 std::unique_ptr<Command> make_report_raw_command();
+std::unique_ptr<Command> make_record_writer_command();
 std::unique_ptr<Command> make_version_command();
 std::unique_ptr<Command> make_help_command();
 

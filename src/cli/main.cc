@@ -22,7 +22,9 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_check_command());
   commands.push_back(make_analyze_command());
   commands.push_back(make_trace_command());
+  commands.push_back(make_recording_command());
   commands.push_back(make_report_raw_command());
+  commands.push_back(make_record_writer_command());
   commands.push_back(make_version_command());
   commands.push_back(make_help_command());
   return commands;

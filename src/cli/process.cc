@@ -25,6 +25,7 @@ namespace {
     int null = open("/dev/null", O_WRONLY);
     if (null >= 0) dup2(null, STDERR_FILENO);
   }
+  if (start.inherited >= 0) fcntl(start.inherited, F_SETFD, 0);
   execvp(start.file.c_str(), words);
   int error = errno;
   // If this fails too, the parent sees an empty pipe and the exit code.

@@ -14,6 +14,7 @@ struct ProgramStart {
   std::vector<std::string> words;  // argv, argv[0] included
   std::vector<std::pair<std::string, std::string>> environment;  // set in addition to ours
   bool errors_to_null = false;
+  int inherited = -1;  // a descriptor that the program gets although it is close-on-exec here
 };
 
 struct ProgramEnd {

@@ -47,14 +47,14 @@ class Reporting {
   // The same when the findings were printed one by one already: the summary only, and only if there is
   // something to say.
   int finish_printed(const report::Report& report);
+  // The files only.
+  int write_files(const report::Report& report, int otherwise);
 
   triage::Suppressions& suppressions() { return suppressions_; }
   bool quiet() const { return quiet_; }
   bool color() const;
 
  private:
-  int write_files(const report::Report& report, int otherwise);
-
   std::string json_, sarif_, html_;
   std::vector<std::string> suppression_files_;
   bool quiet_ = false;

@@ -26,6 +26,7 @@ struct State {
   std::set<std::string> files;
   pid_t program = 0;
   bool flag_wanted = false;
+  bool outliving = false;
   std::atomic<bool> interrupted{false};
   std::chrono::steady_clock::time_point last_interrupt;
   sigset_t handled{};
@@ -53,6 +54,7 @@ void handle(const siginfo_t& info) {
     if (info.si_code <= 0) kill(s.program, number);
     return;
   }
+  if (s.outliving) return;
   if (s.flag_wanted && number == SIGINT) {
     // timeout(1), and a terminal's shell, may send one Ctrl-C twice: to us and to our process group.
     auto now = std::chrono::steady_clock::now();
@@ -116,6 +118,11 @@ pid_t fork_program() {
 void forget_program() {
   std::lock_guard lock(state().mutex);
   state().program = 0;
+}
+
+void outlive_signals() {
+  std::lock_guard lock(state().mutex);
+  state().outliving = true;
 }
 
 const std::atomic<bool>& interrupt_flag() {

@@ -24,6 +24,10 @@ void restore_signals_in_child();
 pid_t fork_program();
 void forget_program();
 
+// From now on, signals that ask us to end are nothing to us: for a process that must outlive a Ctrl-C given
+// to another.
+void outlive_signals();
+
 // From now on the first Ctrl-C only sets this flag; a second one, a second or more after it, ends us.
 const std::atomic<bool>& interrupt_flag();
 

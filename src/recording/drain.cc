@@ -209,7 +209,8 @@ void Drain::end_streams(EndKind kind, std::int64_t status, bool with_runs) {
     const std::uint64_t run = with_runs ? load_acquire(record.run) : 0;
     const std::uint64_t size = available(index, record);
     if (slot.is_broken) continue;
-    if (state == kDhSlotLive) append_end(tail, run, kind, status);
+    // A thread that has stopped logging has logged its end.
+    if (state == kDhSlotLive && load_acquire(record.is_off) == 0) append_end(tail, run, kind, status);
     if (!take(index, size, tail)) {
       is_stopped_ = true;
       ending_.reason = StopReason::kDiskFull;

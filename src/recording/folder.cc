@@ -33,16 +33,6 @@ bool is_part_of_recording(const std::string& name) {
   return name.starts_with(std::string(kDescriptionFile) + ".part");
 }
 
-Status remove_recording(const std::string& folder) {
-  std::error_code error;
-  for (const char* name :
-       {kEndFile, kReserveFiles[0], kReserveFiles[1], kLogFile, kModulesFolder, kDescriptionFile}) {
-    fs::remove_all(fs::path(folder) / name, error);
-    if (error) return Error{fmt::format("{}/{}: cannot be removed: {}", folder, name, error.message())};
-  }
-  return Nothing{};
-}
-
 Status write_whole(int descriptor, const std::string& path, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {
@@ -64,6 +54,16 @@ std::string utc_now() {
   char text[32];
   strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+Status remove_recording(const std::string& folder) {
+  std::error_code error;
+  for (const char* name :
+       {kEndFile, kReserveFiles[0], kReserveFiles[1], kLogFile, kModulesFolder, kDescriptionFile}) {
+    fs::remove_all(fs::path(folder) / name, error);
+    if (error) return Error{fmt::format("{}/{}: cannot be removed: {}", folder, name, error.message())};
+  }
+  return Nothing{};
 }
 
 Status create_folder(const std::string& folder, const Description& description,

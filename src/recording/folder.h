@@ -17,6 +17,9 @@ struct FolderOptions {
 // changed, if there is anything in it that a recording would overwrite or hide.
 Status create_folder(const std::string& folder, const Description& description, const FolderOptions& options);
 
+// Everything that create_folder and a recording put there; the folder stays.
+Status remove_recording(const std::string& folder);
+
 Status write_description(const std::string& folder, const Description& description);
 
 // Sets room for end.json aside, so that a full disk does not take it.

@@ -1,6 +1,7 @@
 #include "recording/log_writer.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
@@ -39,6 +40,8 @@ Result<std::unique_ptr<LogWriter>> LogWriter::create(const std::string& path, in
   writer->path_ = path;
   writer->descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (writer->descriptor_ < 0) return Error{path + ": cannot be created: " + std::strerror(errno)};
+  // Readers can tell that there is more to come. A file system without locks is no reason to stop.
+  ::flock(writer->descriptor_, LOCK_EX | LOCK_NB);
   writer->buffers_ = std::make_unique<Buffers>(level);
   LogHeader header{};
   std::memcpy(header.magic, kLogMagic, sizeof kLogMagic);

@@ -1,6 +1,9 @@
 #include "recording/reader.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -44,6 +47,7 @@ Result<Reader> Reader::open(const std::string& folder) {
   if (!described) return described.error();
   reader.description_ = std::move(*described);
 
+  reader.is_being_written_ = wait_for_writer(folder, 0);
   const std::string log = folder + "/" + kLogFile;
   if (is_missing(log)) return Error{log + ": missing: the recording is not complete"};
   auto opened = LogFile::open(log);
@@ -83,8 +87,10 @@ void Reader::judge() {
   if (ending_ == nullptr) {
     if (completeness_ == Completeness::kComplete) {
       completeness_ = Completeness::kCutShort;
-      note_ = folder_ + ": cut short: the writer did not get to the end; readable up to byte " +
-              std::to_string(log_->readable_bytes()) + " of the log";
+      note_ =
+          folder_ +
+          (is_being_written_ ? ": still being recorded" : ": cut short: the writer did not get to the end") +
+          "; readable up to byte " + std::to_string(log_->readable_bytes()) + " of the log";
     }
     return;
   }
@@ -95,6 +101,20 @@ void Reader::judge() {
             std::to_string(ending_->log_bytes) + " bytes of chunks as " + kEndFile + " says, found " +
             std::to_string(log_->readable_bytes());
   }
+}
+
+bool wait_for_writer(const std::string& folder, unsigned milliseconds) {
+  const int log = ::open((folder + "/" + kLogFile).c_str(), O_RDONLY | O_CLOEXEC);
+  if (log < 0) return false;
+  constexpr unsigned kStep = 10;
+  bool is_locked = false;
+  for (unsigned waited = 0;; waited += kStep) {
+    is_locked = ::flock(log, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!is_locked || waited >= milliseconds) break;
+    ::usleep(kStep * 1000);
+  }
+  ::close(log);
+  return is_locked;
 }
 
 std::vector<ThreadId> Reader::threads() const {

@@ -158,6 +158,8 @@ class Reader {
   Completeness completeness() const { return completeness_; }
   // Where and why it is cut short or damaged, one line; empty if complete.
   const std::string& note() const { return note_; }
+  // Somebody was writing it when it was opened.
+  bool is_being_written() const { return is_being_written_; }
 
   // Threads that logged anything, in order of their numbers; 0 is the main thread.
   std::vector<ThreadId> threads() const;
@@ -183,8 +185,13 @@ class Reader {
   std::unique_ptr<Ending> ending_;
   Completeness completeness_ = Completeness::kComplete;
   std::string note_;
+  bool is_being_written_ = false;
   std::shared_ptr<LogFile> log_;
   std::vector<ModuleLoading> modules_;
 };
+
+// Whether a writer is at work on the recording. A program that was simply run may be gone before its writer
+// has written the last of it: this waits up to `milliseconds` for that.
+bool wait_for_writer(const std::string& folder, unsigned milliseconds);
 
 }  // namespace deadheat::recording
