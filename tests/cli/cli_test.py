@@ -234,7 +234,7 @@ class Run(CliTest):
 
     def test_mode_of_the_program(self):
         self.assertEqual(self.deadheat("run", "--mode", "watch", "--", FAKE), 0)
-        self.assertEqual(self.deadheat("run", "--mode", "record", "--", FAKE), 2)
+        self.assertEqual(self.deadheat("run", "--mode", "monitor", "--", FAKE), 2)
         self.assertIn("--deadheat-mode=watch", self.err)
 
 
