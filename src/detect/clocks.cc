@@ -41,19 +41,19 @@ void ClockPool::recycle(Block* block) {
   free_[order] = block;
 }
 
+// A row ends with the last slot that the thread knows something of. Its own clock is kept beside it, so that
+// the many threads of a program that joins none have short rows, whatever their slots.
 void ThreadTime::grow(std::size_t size) {
-  size = std::max<std::size_t>(size, self_.index() + 1);
   if (row_.size() >= size) return;
   row_.resize(size);
-  row_[self_.index()] = own_.value();
+  if (self_.index() < size) row_[self_.index()] = own_.value();
   changed_ = true;
 }
 
 Moment ThreadTime::now() {
   if (changed_ || copy_.empty()) {
-    grow(0);
     ClockPool::Block* block = pool_->allocate(static_cast<std::uint32_t>(row_.size()));
-    std::memcpy(block->clocks(), row_.data(), row_.size() * sizeof(std::uint32_t));
+    if (!row_.empty()) std::memcpy(block->clocks(), row_.data(), row_.size() * sizeof(std::uint32_t));
     copy_ = Moment(pool_, block, self_, own_);
     changed_ = false;
   }
@@ -66,12 +66,11 @@ void ThreadTime::join_all(const Moment& moment) {
   grow(std::max<std::size_t>(block->size, moment.slot().index() + 1));
   const std::uint32_t* other = block->clocks();
   std::uint32_t* row = row_.data();
-  const std::uint32_t self = self_.value();
   for (std::uint32_t i = 0; i < block->size; ++i) row[i] = std::max(row[i], other[i]);
   std::uint32_t& theirs = row[moment.slot().value()];
   theirs = std::max(theirs, moment.own().value());
   // Nobody knows more of a thread than the thread itself.
-  row[self] = own_.value();
+  if (self_.index() < row_.size()) row[self_.index()] = own_.value();
   changed_ = true;
 }
 

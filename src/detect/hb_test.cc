@@ -102,7 +102,11 @@ TEST(FastTrack, EachRuleFires) {
 TEST(FastTrack, ThreadsThatKnowTooMuchOfEachOtherEndInAnError) {
   Trace trace;
   std::string text;
-  for (int i = 1; i < 5000; ++i) text += "T0|fork(T" + std::to_string(i) + ") ";
+  // Nobody joins anybody, and each learns of all before it.
+  for (int i = 1; i < 5000; ++i) {
+    const std::string name = "T" + std::to_string(i);
+    text += "T0|fork(" + name + ") " + name + "|acq(l) " + name + "|rel(l) ";
+  }
   trace = build_trace(text);
   RaceList races;
   Options options;
@@ -113,7 +117,7 @@ TEST(FastTrack, ThreadsThatKnowTooMuchOfEachOtherEndInAnError) {
   std::unique_ptr<TraceSource> source = source_of(trace);
   Result<std::uint64_t> result = run_pipelines(*source, pipelines, options);
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().message.substr(0, 51), "fasttrack: expected state that fits 1 MiB, found 32");
+  EXPECT_EQ(result.error().message.substr(0, 49), "fasttrack: expected state that fits 1 MiB, found ");
 }
 
 }  // namespace

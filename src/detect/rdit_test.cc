@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 #include <string>
 
@@ -42,6 +43,44 @@ TEST(Rdit, EqualsTheExplorerOnRandomTraces) {
     EXPECT_EQ(comparison.rejected, 0u) << shape.name;
     EXPECT_GT(comparison.races, 100u) << shape.name;
   }
+}
+
+// Calls that overlap, nest and part again: what groups of calls are about.
+TEST(Rdit, EqualsTheExplorerOnTracesThatAreMostlyCalls) {
+  std::mt19937_64 random(3);
+  auto below = [&](int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); };
+  std::size_t races = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string text;
+    int open[3] = {};
+    const int threads = 2 + below(2), events = 6 + below(5);
+    for (int e = 0; e < events; ++e) {
+      const int t = below(threads);
+      const std::string start = "T" + std::to_string(t) + "|", end = "|" + std::to_string(e) + "\n";
+      const int what = below(10);
+      if (what < 4 && open[t] < 2) {
+        const char* sets[] = {"enter(f;x)", "enter(f;y)", "enter(f;x,y)", "enter(f;z)", "enter(f;y,z)"};
+        text += start + sets[below(5)] + end;
+        ++open[t];
+      } else if (what < 7 && open[t] > 0) {
+        text += start + "leave(f)" + end;
+        --open[t];
+      } else {
+        const char* accesses[] = {"w(x)", "w(y)", "r(x)", "w(v)", "w(v)", "r(v)"};
+        text += start + accesses[below(6)] + end;
+      }
+    }
+    races += rdit(text.c_str()).size();  // compares
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(races, 500u);
+}
+
+TEST(Rdit, CallsThatPartAreGroupsOfTheirOwn) {
+  // While h is open both threads' calls can reach y; after it, nothing joins them any more.
+  EXPECT_THAT(rdit("T0|enter(f;x)|1 T1|enter(g;y)|2 T0|enter(h;y)|3 T0|leave(h)|4 T0|w(z)|5 T1|w(z)|6"),
+              ElementsAre("5-6"));
+  EXPECT_THAT(rdit("T0|enter(f;x)|1 T1|enter(g;y)|2 T0|enter(h;y)|3 T0|w(z)|5 T1|w(z)|6"), IsEmpty());
 }
 
 TEST(Rdit, WithoutBarrierPairsIsMcm) {

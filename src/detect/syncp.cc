@@ -102,7 +102,9 @@ SyncPreserving::Location& SyncPreserving::location(ObjectId object) {
 bool SyncPreserving::include(Cut& cut, const ClockPool::Block& block, Slot slot, std::uint32_t own_clock) {
   const std::uint32_t* clocks = block.clocks();
   const std::uint32_t size = block.size;
-  if (cut.size() < size) cut.resize(size, 1);
+  if (cut.size() < size || cut.size() <= slot.index()) {
+    cut.resize(std::max<std::size_t>(size, slot.index() + 1), 1);
+  }
   std::uint32_t different = 0;
   for (std::uint32_t i = 0; i < size; ++i) {
     const std::uint32_t larger = std::max(cut[i], clocks[i]);

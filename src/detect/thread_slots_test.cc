@@ -154,6 +154,22 @@ TEST(ThreadSlots, MemoryFollowsTheThreadsThatAreAlive) {
   }
 }
 
+TEST(ThreadSlots, ThreadsThatAreNeverJoinedHaveShortClocks) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) {
+    const std::string name = "T" + std::to_string(i);
+    text += "main|fork(" + name + ")|1\n" + name + "|w(" + name + ")|3\n";
+  }
+  const Trace trace = build_trace(text.c_str());
+  for (const char* name : {"fasttrack", "hb", "shb", "wcp", "syncp", "hybrid"}) {
+    RaceList list;
+    StageContext context{&trace.names, &list, {}, find_detector(name)->name};
+    std::unique_ptr<Stage> stage = find_detector(name)->make(context, DropRule::kNothing);
+    stage->on_batch(EventIndex(0), trace.events);
+    EXPECT_LT(stage->memory_bytes(), 20000u * 1000u) << name;
+  }
+}
+
 TEST(ThreadSlots, PredictionFollowsThemToo) {
   EXPECT_EQ(find_chains(relay(500).events, relay(500).names, false).count, 2u);
   // Not for a thread whose end is not known to the one who starts the next.
