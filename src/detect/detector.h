@@ -101,6 +101,9 @@ class Stage {
   // What the stage holds, roughly; a pipeline stops with an error when it exceeds Options::memory_bytes.
   virtual std::uint64_t memory_bytes() const { return 0; }
 
+  // Does it know that two atomic accesses never race? Others are not shown atomic accesses at all.
+  virtual bool sees_atomics() const { return false; }
+
   std::string_view name() const { return context_.name; }
   // The first thing that went wrong. A failed stage ignores further events.
   const std::optional<Error>& failure() const { return failure_; }

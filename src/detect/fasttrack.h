@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "detect/clocks.h"
@@ -19,6 +20,7 @@ class FastTrack final : public Stage {
   void on_batch(EventIndex first, std::span<const Event> events) override;
   Statistics statistics() const override;
   std::uint64_t memory_bytes() const override;
+  bool sees_atomics() const override { return true; }
 
  private:
   // Clocks start at 1, so no epoch has the clock 0.
@@ -43,10 +45,21 @@ class FastTrack final : public Stage {
     SiteId site;
   };
 
+  // The last atomic read and write of each slot at a location that is accessed atomically.
+  struct AtomicAccess {
+    Epoch epoch;
+    EventIndex index;
+    SiteId site;
+    bool is_write;
+  };
+
+  void on_atomic(EventIndex index, const Event& event);
+  // Reports a race with an earlier atomic access, if there is one. REQUIRES: `event` is a plain access.
+  bool races_with_atomics(Cell& cell, const ThreadTime& time, EventIndex index, const Event& event);
   void on_read(EventIndex index, const Event& event);
   void on_write(EventIndex index, const Event& event);
   void race(Cell& cell, EventIndex first, EventKind kind, Epoch epoch, SiteId site, EventIndex index,
-            const Event& event);
+            const Event& event, bool is_atomic = false);
   Cell& cell(ObjectId location);
   void drop_readers(Cell& cell);
 
@@ -54,6 +67,7 @@ class FastTrack final : public Stage {
   std::vector<Cell> cells_;
   std::vector<std::vector<Reader>> readers_;
   std::vector<std::uint32_t> free_readers_;
+  std::unordered_map<std::uint64_t, std::vector<AtomicAccess>> atomics_;
 
   std::uint64_t read_same_epoch_ = 0;
   std::uint64_t read_exclusive_ = 0;

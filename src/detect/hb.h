@@ -13,6 +13,7 @@ class HappensBefore final : public Stage {
   void on_event(EventIndex index, const Event& event) override;
   void on_batch(EventIndex first, std::span<const Event> events) override;
   Statistics statistics() const override;
+  bool sees_atomics() const override { return true; }
   std::uint64_t memory_bytes() const override { return history_.bytes() + clocks_.bytes(); }
 
  private:

@@ -40,7 +40,10 @@ const DetectorInfo* find_detector(std::string_view name);
 // A chain of filters that ends in a detector.
 class Pipeline {
  public:
-  void on_event(EventIndex index, const Event& event) { stages_.front()->on_event(index, event); }
+  void on_event(EventIndex index, const Event& event) {
+    if (event.is_atomic && !stages_.front()->sees_atomics()) return;
+    stages_.front()->on_event(index, event);
+  }
   void on_batch(EventIndex first, std::span<const Event> events) { stages_.front()->on_batch(first, events); }
   void finish();
   // The first failure of any stage; a stage that holds more memory than it may has failed.

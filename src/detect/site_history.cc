@@ -51,6 +51,7 @@ SiteHistory::Entry* SiteHistory::add(Location& location, std::uint64_t key, cons
   entry->slot = slot;
   entry->site = event.site;
   entry->kind = event.kind;
+  entry->is_atomic = event.is_atomic;
   // At the head of its list the entry must not look old: a look ends at the first old one.
   entry->stamp = ++location.stamp;
   std::uint32_t& head = event.kind == EventKind::kWrite ? location.writes : location.reads;

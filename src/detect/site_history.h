@@ -40,6 +40,7 @@ class SiteHistory {
     Slot slot;
     SiteId site;
     EventKind kind;
+    bool is_atomic = false;
     bool writes_known = false;  // nothing that this entry has looked at was unordered with it
     bool reads_known = false;
     std::uint64_t stamp = 0;
@@ -134,8 +135,8 @@ class SiteHistory {
 
   static std::uint64_t key_of(const Event& event, Slot slot) {
     // There are no more slots than threads, and these have at most 21 bits (kMaxThreads).
-    return std::uint64_t{event.kind == EventKind::kWrite} << 63 | std::uint64_t{slot.value()} << 32 |
-           event.site.value();
+    return std::uint64_t{event.kind == EventKind::kWrite} << 63 | std::uint64_t{event.is_atomic} << 62 |
+           std::uint64_t{slot.value()} << 32 | event.site.value();
   }
 
   Location& location(ObjectId object) {
@@ -159,6 +160,7 @@ class SiteHistory {
       const Entry& other = entries[i];
       if (other.slot == mine.slot || known(other.slot, other.clock)) continue;
       all_known = false;
+      if (other.is_atomic && mine.is_atomic) continue;
       if (pairs_.insert(other.site, mine.site)) found(other);
     }
   }
@@ -183,6 +185,7 @@ inline RacyEvent earlier_event(const SiteHistory::Entry& entry, const Event& lat
   event.thread = slots.tenant(entry.slot, entry.clock);
   event.object = later.object;
   event.site = entry.site;
+  event.is_atomic = entry.is_atomic;
   return RacyEvent{entry.index, event};
 }
 

@@ -31,7 +31,8 @@ inline constexpr int kEventKinds = 13;
 struct Event {
   EventKind kind = EventKind::kBegin;
   bool has_value = false;
-  std::uint16_t reserved = 0;
+  bool is_atomic = false;  // of accesses: two atomic ones never race with each other
+  std::uint8_t reserved = 0;
   ThreadId thread;
   ObjectId object;
   std::uint64_t value = 0;  // the bits of a signed number where the trace says a value

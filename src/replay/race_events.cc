@@ -1,0 +1,266 @@
+#include "replay/race_events.h"
+
+#include <algorithm>
+
+#include "runtime/record_abi.h"
+
+namespace deadheat::replay {
+
+using recording::AccessKind;
+using recording::NoteKind;
+using recording::Sequencer;
+using recording::SequencerKind;
+
+namespace {
+
+// As C++ numbers memory orders.
+bool acquires(unsigned order) { return order == 1 || order == 2 || order == 4 || order == 5; }
+bool releases(unsigned order) { return order == 3 || order == 4 || order == 5; }
+
+}  // namespace
+
+void Borders::on_sequencer(ThreadId, SiteId, const Sequencer& sequencer) {
+  if (sequencer.kind == SequencerKind::kLockAcquired && sequencer.is_shared())
+    shared_locks_.insert(sequencer.object.value());
+  if (recording::is_atomic(sequencer.kind)) locations_.note(sequencer.object, sequencer.size());
+}
+
+RaceEvents::ThreadState& RaceEvents::state(ThreadId thread) {
+  if (thread.index() >= threads_.size()) threads_.resize(thread.index() + 1);
+  return threads_[thread.index()];
+}
+
+void RaceEvents::emit(EventKind kind, ThreadId thread, SiteId site, std::uint64_t object) {
+  Event event;
+  event.kind = kind;
+  event.thread = thread;
+  event.object = ObjectId(object);
+  event.site = site;
+  sink_(event, nullptr);
+}
+
+void RaceEvents::receive(ThreadId thread, SiteId site, Message message) {
+  if (message != 0) emit(EventKind::kReceive, thread, site, message);
+}
+
+void RaceEvents::on_thread_begin(ThreadId thread) { emit(EventKind::kBegin, thread, SiteId(0), 0); }
+
+void RaceEvents::on_thread_end(ThreadId thread, const recording::End&) {
+  emit(EventKind::kEnd, thread, SiteId(0), 0);
+}
+
+void RaceEvents::access(ThreadId thread, SiteId site, AccessOrigin origin, bool is_write, bool is_atomic) {
+  const ThreadState& self = state(thread);
+  if ((is_write ? self.ignore_writes : self.ignore_reads) != 0) return;
+  Event event;
+  event.kind = is_write ? EventKind::kWrite : EventKind::kRead;
+  event.thread = thread;
+  event.site = site;
+  event.is_atomic = is_atomic;
+  locations_.visit(origin.address, origin.size, [&](ObjectId location, Address, unsigned) {
+    event.object = location;
+    sink_(event, &origin);
+  });
+}
+
+void RaceEvents::on_access(const Access& access) {
+  // Atomics are told by their sequencers, which know the order.
+  if (!access.is_atomic)
+    this->access(access.thread, access.site, {access.address, access.size, false}, access.is_write, false);
+}
+
+void RaceEvents::on_library_access(ThreadId thread, SiteId site, const recording::LibraryAccess& access) {
+  this->access(thread, site, {access.address, static_cast<std::uint32_t>(access.size), false},
+               access.kind == AccessKind::kWrite, false);
+}
+
+void RaceEvents::on_note(ThreadId thread, SiteId, const recording::Note& note) {
+  ThreadState& self = state(thread);
+  const int step = note.kind == NoteKind::kIgnoreBegin ? 1 : -1;
+  switch (note.kind) {
+    case NoteKind::kIgnoreBegin:
+    case NoteKind::kIgnoreEnd:
+      if ((note.a & recording::kIgnoreReads) != 0) self.ignore_reads = std::max(0, self.ignore_reads + step);
+      if ((note.a & recording::kIgnoreWrites) != 0)
+        self.ignore_writes = std::max(0, self.ignore_writes + step);
+      if ((note.a & recording::kIgnoreSynchronisation) != 0)
+        self.ignore_sync = std::max(0, self.ignore_sync + step);
+      return;
+    case NoteKind::kBenignRace:
+      benign_.emplace_back(note.a, note.b);
+      return;
+    case NoteKind::kThreadNamed:
+    case NoteKind::kAllocationPlace:
+      return;
+  }
+}
+
+bool RaceEvents::is_benign(Address address) const {
+  return std::any_of(benign_.begin(), benign_.end(), [&](const auto& range) {
+    return address.value() >= range.first && address.value() - range.first < range.second;
+  });
+}
+
+// --- Locks
+
+std::uint64_t RaceEvents::lock_number(Address lock) {
+  return locks_.try_emplace(lock.value(), locks_.size()).first->second;
+}
+
+void RaceEvents::lock_acquired(ThreadId thread, SiteId site, Address lock, bool is_shared) {
+  state(thread).held.push_back({lock, is_shared});
+  if (!shared_locks_.contains(lock.value()))
+    return emit(EventKind::kAcquire, thread, site, lock_number(lock));
+  ReaderLock& both = reader_locks_[lock.value()];
+  receive(thread, site, both.from_writers);
+  if (is_shared) return;
+  emit(EventKind::kAcquire, thread, site, lock_number(lock));
+  receive(thread, site, both.to_writers);
+  both.to_writers = 0;
+}
+
+void RaceEvents::lock_releasing(ThreadId thread, SiteId site, Address lock) {
+  std::vector<HeldLock>& held = state(thread).held;
+  const auto found = std::find_if(held.rbegin(), held.rend(),
+                                  [&](const HeldLock& candidate) { return candidate.lock == lock; });
+  const bool is_shared = found != held.rend() && found->is_shared;
+  if (found != held.rend()) held.erase(std::next(found).base());
+  if (!shared_locks_.contains(lock.value()))
+    return emit(EventKind::kRelease, thread, site, lock_number(lock));
+  ReaderLock& both = reader_locks_[lock.value()];
+  Message& message = is_shared ? both.to_writers : both.from_writers;
+  if (message == 0) message = new_message();
+  send(thread, site, message);
+  if (!is_shared) emit(EventKind::kRelease, thread, site, lock_number(lock));
+}
+
+// --- Atomics
+
+void RaceEvents::fence(ThreadId thread, SiteId site, unsigned order) {
+  ThreadState& self = state(thread);
+  if (acquires(order)) {
+    for (Message message : self.seen) receive(thread, site, message);
+    self.seen.clear();
+  }
+  if (!releases(order)) return;
+  // A message that was handed on stays as it was when it was handed on.
+  if (self.fence == 0 || pinned_.contains(self.fence)) self.fence = new_message();
+  send(thread, site, self.fence);
+}
+
+void RaceEvents::atomic(ThreadId thread, SiteId site, const Sequencer& sequencer) {
+  const unsigned operation = sequencer.operation();
+  const bool is_exchange = operation == kDhAtomicCompareExchange;
+  const bool reads = operation != kDhAtomicStore;
+  const bool writes = operation != kDhAtomicLoad && (!is_exchange || sequencer.succeeded());
+  const AccessOrigin origin{sequencer.object, sequencer.size(), false};
+  ThreadState& self = state(thread);
+  if (self.ignore_sync != 0) return access(thread, site, origin, writes, true);
+  AtomicState& object = atomics_[sequencer.object.value()];
+
+  if (reads && acquires(sequencer.order())) {
+    for (Message message : object.carried) receive(thread, site, message);
+  } else if (reads) {
+    for (Message message : object.carried) {
+      pinned_.insert(message);
+      if (std::find(self.seen.begin(), self.seen.end(), message) == self.seen.end())
+        self.seen.push_back(message);
+    }
+  }
+  access(thread, site, origin, writes, true);
+  if (!writes) return;
+  // A store begins anew; a read-modify-write goes on with what is there.
+  if (!reads) object.carried.clear();
+  const auto carry = [&](Message message) {
+    if (std::find(object.carried.begin(), object.carried.end(), message) == object.carried.end())
+      object.carried.push_back(message);
+  };
+  if (releases(sequencer.order())) {
+    Message& own = object.of_thread[thread.value()];
+    if (own == 0 || pinned_.contains(own)) own = new_message();
+    // Who has received all that is there hands it on with its own.
+    if (reads && acquires(sequencer.order())) object.carried.clear();
+    send(thread, site, own);
+    carry(own);
+  } else if (self.fence != 0) {
+    pinned_.insert(self.fence);
+    carry(self.fence);
+  }
+}
+
+// --- Everything that synchronises
+
+void RaceEvents::on_sequencer(ThreadId thread, SiteId site, const Sequencer& sequencer) {
+  const std::uint64_t object = sequencer.object.value();
+  if (recording::is_atomic(sequencer.kind)) return atomic(thread, site, sequencer);
+  if (state(thread).ignore_sync != 0 && sequencer.kind <= SequencerKind::kBarrierLeave) return;
+  switch (sequencer.kind) {
+    case SequencerKind::kAcquire:
+      if (const auto found = objects_.find(object); found != objects_.end())
+        receive(thread, site, found->second);
+      return;
+    case SequencerKind::kRelease: {
+      Message& message = objects_[object];
+      if (message == 0) message = new_message();
+      return send(thread, site, message);
+    }
+    case SequencerKind::kReleaseReplacing: {
+      Message& message = objects_[object];
+      message = new_message();
+      return send(thread, site, message);
+    }
+    case SequencerKind::kForget:
+    case SequencerKind::kLockDestroyed:
+      objects_.erase(object);
+      reader_locks_.erase(object);
+      locks_.erase(object);
+      return;
+    case SequencerKind::kLockAcquired:
+      return lock_acquired(thread, site, sequencer.object, sequencer.is_shared());
+    case SequencerKind::kLockReleasing:
+      return lock_releasing(thread, site, sequencer.object);
+    case SequencerKind::kBarrierInitialised:
+      return;
+    case SequencerKind::kBarrierArrive:
+    case SequencerKind::kBarrierLeave: {
+      // One message per barrier and generation; objects are aligned, so the sum is nobody else's.
+      Message& message = objects_[object ^ (sequencer.extra + 1) << 48];
+      if (message == 0) message = new_message();
+      return sequencer.kind == SequencerKind::kBarrierArrive ? send(thread, site, message)
+                                                             : receive(thread, site, message);
+    }
+    case SequencerKind::kThreadCreated:
+      return emit(EventKind::kFork, thread, site, sequencer.other_thread().value());
+    case SequencerKind::kThreadJoined:
+      return emit(EventKind::kJoin, thread, site, sequencer.other_thread().value());
+    case SequencerKind::kAllocated:
+    case SequencerKind::kMapped:
+      blocks_[object] = sequencer.extra;
+      return locations_.fresh(sequencer.object, sequencer.extra);
+    case SequencerKind::kFreeing:
+    case SequencerKind::kUnmapping: {
+      std::uint64_t size = sequencer.extra;
+      if (sequencer.kind == SequencerKind::kFreeing) {
+        const auto block = blocks_.find(object);
+        if (block == blocks_.end()) return;
+        size = block->second;
+        blocks_.erase(block);
+      }
+      Event event;
+      event.kind = EventKind::kWrite;
+      event.thread = thread;
+      event.site = site;
+      const AccessOrigin origin{sequencer.object, static_cast<std::uint32_t>(size), true};
+      return locations_.visit_known(sequencer.object, size, [&](ObjectId location, Address, unsigned) {
+        event.object = location;
+        sink_(event, &origin);
+      });
+    }
+    case SequencerKind::kFence:
+      return fence(thread, site, sequencer.order());
+    default:
+      return;
+  }
+}
+
+}  // namespace deadheat::replay
