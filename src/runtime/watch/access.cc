@@ -21,46 +21,65 @@
 namespace deadheat::watch {
 namespace {
 
-using detect::at_least_as_strong;
 using detect::conflict;
 
 constexpr uint8_t mask_for(uintptr_t address, size_t size) {
   return static_cast<uint8_t>(((1u << size) - 1) << (address & 7));
 }
 
-bool covers(const Record& old, const Record& access) {
+constexpr uint64_t kEpochBits = (uint64_t{1} << Record::kMaskShift) - 1;
+constexpr uint64_t kMaskBits = uint64_t{0xff} << Record::kMaskShift;
+
+// detect::conflict and detect::at_least_as_strong on whole records.
+constexpr bool conflicting(uint64_t a, uint64_t b) {
+  return ((a | b) & Record::kWrite) != 0 && (a & b & Record::kAtomic) == 0;
+}
+constexpr bool as_strong(uint64_t a, uint64_t b) {
+  return (~a & b & Record::kWrite) == 0 && (a & ~b & Record::kAtomic) == 0;
+}
+static_assert(conflicting(Record::kWrite, 0) == conflict({true, false}, {false, false}));
+
+inline bool covers(const Record& old, const Record& access) {
+  uint64_t const a = old.bits();
+  uint64_t const b = access.bits();
   // Of one thread the later label is the larger number; labels of other slots are out of reach.
-  return old.epoch_bits - access.epoch_bits < (uint64_t{1} << kDhLabelWindowBits) &&
-         (old.mask & access.mask) == access.mask && at_least_as_strong(old.kind(), access.kind());
+  return (a & kEpochBits) - (b & kEpochBits) < (uint64_t{1} << kDhLabelWindowBits) &&
+         (~a & b & kMaskBits) == 0 && as_strong(a, b);
 }
 
 // Applies `access` to `records`, of which there is room for one more. Returns the new count.
-unsigned apply(Thread* thread, Record* records, unsigned count, Record access, uintptr_t granule,
-               Races* races) {
+inline unsigned apply(Thread* thread, Record* records, unsigned count, Record access, uintptr_t granule,
+                      Races* races) {
+  uint64_t now = access.bits();
+  uint64_t const mask = now & kMaskBits;
   unsigned kept = 0;
   for (unsigned i = 0; i < count; ++i) {
-    Record old = records[i];
-    if ((old.mask & access.mask) != 0) {
-      bool ordered = thread->ordered_after(old.epoch());
-      if (!ordered && conflict(old.kind(), access.kind())) {
-        races->add(old, granule);
+    uint64_t old = records[i].bits();
+    StackId const stack = records[i].stack;
+    if ((old & mask) != 0) {
+      bool ordered = thread->ordered_after(Epoch::from_bits(old & kEpochBits));
+      if (!ordered && conflicting(old, now)) {
+        races->add(records[i], granule);
         ordered = true;
       }
-      if (ordered && at_least_as_strong(access.kind(), old.kind())) {
-        old.mask &= ~access.mask;
-        if (old.mask == 0) continue;
+      if (ordered && as_strong(now, old)) {
+        old &= ~mask;
+        if ((old & kMaskBits) == 0) continue;
       }
     }
-    if (old.epoch_bits == access.epoch_bits && old.kind() == access.kind()) {
-      if (old.stack != access.stack) {
-        access.stack = intern_composite(thread->cache, old.stack, old.mask, access.stack, access.mask);
+    if (((old ^ now) & ~kMaskBits) == 0) {
+      if (stack != access.stack) {
+        access.stack = intern_composite(thread->cache, stack, static_cast<uint8_t>(old >> Record::kMaskShift),
+                                        access.stack, static_cast<uint8_t>(now >> Record::kMaskShift));
       }
-      access.mask |= old.mask;
+      now |= old & kMaskBits;
       continue;
     }
-    records[kept++] = old;
+    records[kept].set_bits(old);
+    records[kept++].stack = stack;
   }
-  records[kept++] = access;
+  records[kept].set_bits(now);
+  records[kept++].stack = access.stack;
   return kept;
 }
 
@@ -105,7 +124,7 @@ bool fits_in_cell(Thread* thread, FatCell* fat, DhCell* thin) {
 void check_fat(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, const Record& access,
                Races* races) {
   FatCell* const fat = lock_fat(chunk, cell);
-  check_in_fat(thread, fat, granule, access, races);
+  record_in_fat(thread, fat, granule, access, races);
   DhCell thin;
   if (fits_in_cell(thread, fat, &thin))
     thin_again(cell, fat, thin);
@@ -122,9 +141,8 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       continue;
     }
     if (__builtin_expect(is_fat(old), 0)) {
-      if (s->filtered && covered_without_lock(fat_of(old), cell, s->access)) {
-        return false;
-      }
+      // Only this thread could make it covered, so this is asked once, without the lock.
+      if (s->filtered && covered_without_lock(fat_of(old), cell, s->access)) return false;
       check_fat(thread, chunk, cell, granule, s->access, races);
       return true;
     }
@@ -154,6 +172,22 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     }
     races->count = races_before;
   }
+}
+
+// A range meets the same cell contents over and over: as long as it does, the last transition again.
+uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
+  bool const first_touch = (s->from.half[0] | s->from.half[1]) == 0;
+  size_t index = cell_index(at);
+  for (; stop - at >= 8; at += 8, ++index) {
+    DhCell* const cell = &chunk->cells[index];
+    if (__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) != s->from.half[0] ||
+        __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED) != s->from.half[1]) {
+      break;
+    }
+    if (first_touch) note_touched(chunk, index);
+    if (!compare_and_swap_cell(cell, s->from, s->to)) break;
+  }
+  return at;
 }
 
 // The hot hooks' question, for ranges: one comparison per granule where the answer is yes.
@@ -195,7 +229,7 @@ bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access
   unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
   const Record* records = fat->few;
   if (__builtin_expect(__atomic_load_n(&fat->capacity, __ATOMIC_RELAXED) > FatCell::kFew, 0)) {
-    records = __atomic_load_n(&fat->many, __ATOMIC_RELAXED);
+    records = static_cast<const Record*>(fat->elsewhere());
     // Followed only if it is one: memory of records stays memory of records.
     if (!fat->lock.still(version) || count > 64) return false;
   }
@@ -281,20 +315,14 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
   }
 }
 
-void quick_fat_access(Thread* thread, Chunk* chunk, DhCell* cell, const AccessRequest& request,
-                      StackId stack) {
-  Record access;
-  access.epoch_bits = thread->epoch().bits();
-  access.set_kind(kind_of(request.type));
-  access.mask = mask_for(request.address, request.size);
-  access.stack = stack;
-  DhCell const seen = load_cell(cell);
-  if (is_fat(seen) && covered_without_lock(fat_of(seen), cell, access)) {
-    ++thread->statistics.covered;
-    return;
-  }
+void known_access(Thread* thread, Chunk* chunk, DhCell* cell, const AccessRequest& request, StackId stack) {
+  Step s;
+  s.access.set_bits(thread->epoch().bits() |
+                    static_cast<uint64_t>(mask_for(request.address, request.size)) << Record::kMaskShift |
+                    (request.type == AccessType::kWrite ? Record::kWrite : 0));
+  s.access.stack = stack;
   Races races;
-  check_fat(thread, chunk, cell, request.address & ~uintptr_t{7}, access, &races);
+  if (!step(thread, chunk, cell, request.address & ~uintptr_t{7}, &s, &races)) ++thread->statistics.covered;
   if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
 }
 
@@ -343,6 +371,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       note_touched(chunk, index);
       recorded |= step(thread, chunk, cell, granule, &s, &races);
       if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
+      if (s.repeatable && mask == 0xff) at = repeat(&s, chunk, at, stop);
     }
   }
   return recorded;

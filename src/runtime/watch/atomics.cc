@@ -10,6 +10,7 @@
 #include "runtime/abi.h"
 #include "runtime/lane.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
 
@@ -26,10 +27,36 @@ constexpr uint8_t mask_of(uintptr_t address, unsigned size) {
 
 Record access_of_kind(const Thread* thread, AccessType type, uint8_t mask) {
   Record r;
-  r.epoch_bits = thread->epoch().bits();
-  r.set_kind(kind_of(type));
-  r.mask = mask;
+  r.set_bits(thread->epoch().bits() | static_cast<uint64_t>(mask) << Record::kMaskShift |
+             (kind_of(type).write ? Record::kWrite : 0) | Record::kAtomic);
   return r;
+}
+
+// What an atomic access does to a cell's records is nearly always one of two things: nothing, since it is
+// covered, or it takes the place of the same access of an earlier label. Returns that record, `*covered` if
+// it covers; null for whatever else.
+// REQUIRES: the cell is locked.
+Record* same_access_before(const Thread* thread, FatCell* fat, const Record& access, bool* covered) {
+  constexpr uint64_t kEpoch = (uint64_t{1} << Record::kMaskShift) - 1;
+  uint64_t const now = access.bits();
+  uint64_t const mask = now & (uint64_t{0xff} << Record::kMaskShift);
+  Record* const records = fat->records();
+  Record* mine = nullptr;
+  for (unsigned i = 0, count = fat->count; i < count; ++i) {
+    uint64_t const old = records[i].bits();
+    if (((old ^ now) & ~kEpoch) == 0 && (old & kEpoch) >> kDhClockBits == thread->slot) {
+      mine = &records[i];
+      continue;
+    }
+    if ((old & mask) == 0) continue;
+    // Another one of these bytes: in peace with this one if both are atomic, or neither writes.
+    bool const peaceful = (old & Record::kAtomic) != 0 || ((old | now) & Record::kWrite) == 0;
+    if (!peaceful && !thread->ordered_after(Epoch::from_bits(old & kEpoch))) return nullptr;
+  }
+  if (mine != nullptr) {
+    *covered = (mine->bits() & kEpoch) - (now & kEpoch) < (uint64_t{1} << kDhLabelWindowBits);
+  }
+  return mine;
 }
 
 // An atomic operation in progress on the granule(s) of `address`.
@@ -118,14 +145,21 @@ class AtomicAccess {
 
   void check(AccessType type) {
     type_ = type;
-    bool const ignored = kind_of(type).write ? thread_->ignore_writes != 0 : thread_->ignore_reads != 0;
-    if (ignored) return;
+    bool const write = kind_of(type).write;
+    if ((write ? thread_->ignore_writes : thread_->ignore_reads) != 0) return;
     Record access = access_of_kind(thread_, type, mask_of(address_, size_));
+    bool covered = false;
+    Record* const before = same_access_before(thread_, fat_, access, &covered);
+    if (covered) return;
+    access.stack = site_stack(thread_, pc_, size_ | (write ? kWriteSite : 0) | kAtomicSite);
+    thread_->span.note_used();
+    if (before != nullptr) {
+      *before = access;
+      return;
+    }
     if (covered_in_fat(fat_, access)) return;
-    access.stack = stack_at(thread_, pc_, type, size_);
     note_touched(chunk_, cell_index(address_));
     record_in_fat(thread_, fat_, address_ & ~uintptr_t{7}, access, &races_);
-    thread_->span.note_used();
   }
 
   void check_second_granule() {

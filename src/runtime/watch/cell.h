@@ -28,6 +28,17 @@ struct __attribute__((packed, aligned(4))) Record {
   uint64_t reserved : 12 = 0;
   StackId stack = 0;
 
+  // All but the stack, as one number: the fields above from the lowest bit on.
+  static constexpr unsigned kMaskShift = 42;
+  static constexpr uint64_t kWrite = uint64_t{1} << 50;
+  static constexpr uint64_t kAtomic = uint64_t{1} << 51;
+  uint64_t bits() const {
+    uint64_t all;
+    __builtin_memcpy(&all, this, sizeof all);
+    return all;
+  }
+  void set_bits(uint64_t all) { __builtin_memcpy(this, &all, sizeof all); }
+
   Epoch epoch() const { return Epoch::from_bits(epoch_bits); }
   detect::AccessKind kind() const { return {write != 0, atomic != 0}; }
   void set_kind(detect::AccessKind kind) {
@@ -69,17 +80,20 @@ struct alignas(64) FatCell {
   static constexpr unsigned kFew = 3;
 
   VersionedLock lock;
-  uint16_t count;
-  uint16_t capacity;  // more than kFew: the records stand elsewhere
+  uint32_t reserved;
   DhCell* owner;
   SyncVar* syncs;
-  union {
-    Record few[kFew];
-    Record* many;
-    FatCell* next_free;
-  };
+  Record few[kFew];  // or a pointer to more of them, or to the next free FatCell
+  uint16_t count;
+  uint16_t capacity;  // more than kFew: the records stand elsewhere
 
-  Record* records() { return capacity > kFew ? many : few; }
+  void* elsewhere() const {
+    void* pointer;
+    __builtin_memcpy(&pointer, few, sizeof pointer);
+    return pointer;
+  }
+  void set_elsewhere(void* pointer) { __builtin_memcpy(few, &pointer, sizeof pointer); }
+  Record* records() { return capacity > kFew ? static_cast<Record*>(elsewhere()) : few; }
   // Makes room for `size` records.
   void reserve(unsigned size);
   void release_records();

@@ -63,14 +63,36 @@ void __dh_module_init(uint32_t abi_version, const char* mode) {
   lane::initialise();
 }
 
+namespace {
+__attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {
+  if (quickly<false>(address, size, pc, 0)) return;
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, pc, 0, false);
+}
+__attribute__((noinline, preserve_most)) void write_slower(void* address, uint32_t size, uintptr_t pc,
+                                                           uint64_t value) {
+  if (quickly<true>(address, size, pc, value)) return;
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, pc, value, true);
+}
+}  // namespace
+
 void __dh_read_slow(const void* address, uint32_t size) {
-  if (nobody_to_race_with() || quickly<false>(address, size, DH_PC, 0)) return;
-  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC, 0, false);
+  if (nobody_to_race_with()) return;
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
+      quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), size, DH_PC)) {
+    return;
+  }
+  read_slower(address, size, DH_PC);
 }
 
 void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
-  if (nobody_to_race_with() || quickly<true>(address, size, DH_PC, value)) return;
-  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC, value, true);
+  if (nobody_to_race_with()) return;
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
+      quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, DH_PC)) {
+    return;
+  }
+  write_slower(address, size, DH_PC, value);
 }
 
 void __dh_read_range(const void* address, size_t size) {

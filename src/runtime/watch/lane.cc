@@ -387,12 +387,14 @@ void ignore_begin(bool reads, bool writes) {
   if (thread == nullptr) return;
   thread->ignore_reads += reads ? 1 : 0;
   thread->ignore_writes += writes ? 1 : 0;
+  thread->update_quick();
 }
 void ignore_end(bool reads, bool writes) {
   Thread* const thread = current_or_adopt();
   if (thread == nullptr) return;
   if (reads && thread->ignore_reads != 0) --thread->ignore_reads;
   if (writes && thread->ignore_writes != 0) --thread->ignore_writes;
+  thread->update_quick();
 }
 void ignore_sync_begin() {
   if (Thread* const thread = current_or_adopt()) ++thread->ignore_sync;

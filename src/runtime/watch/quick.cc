@@ -5,25 +5,38 @@ namespace deadheat::watch {
 StackId intern_current_frames(Thread* thread) { return current_frames(thread); }
 
 const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId frames, uint32_t size_and_kind) {
-  AccessType const type = (size_and_kind & 16) != 0 ? AccessType::kWrite : AccessType::kRead;
-  StackId const stack = stack_at(thread, pc, type, size_and_kind & 15);
+  bool const write = (size_and_kind & kWriteSite) != 0;
+  AccessType type = write ? AccessType::kWrite : AccessType::kRead;
+  if ((size_and_kind & kAtomicSite) != 0) type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
+  StackId const stack = stack_at(thread, pc, type, size_and_kind & 31);
   if (stack == 0) return nullptr;
   ShapeId const alone = intern_shape(thread->cache, stack, 0);
   if (alone == kNoShape) return nullptr;
-  QuickCache::Site* const site = &thread->quick.site[quick::site_index(pc, frames, thread->lockset)];
-  *site = {pc, frames, thread->lockset, stack, alone, size_and_kind, 0};
+  uint64_t const key = quick::site_key(pc, size_and_kind);
+  uint64_t const context = quick::site_context(frames, thread->lockset);
+  DhCell const halves = quick::with_shape(0, 0, alone);
+  QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
+  *site = {key,
+           context,
+           stack,
+           alone,
+           {static_cast<uint32_t>(halves.half[0]), static_cast<uint32_t>(halves.half[1])}};
   return site;
 }
 
-ShapeId remember_move(Thread* thread, const DhCell& old, Move move, uint32_t masks, StackId stack) {
+ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId stack) {
   ShapeId const shape = shape_of(old);
+  QuickCache::Known* const known = &thread->quick.known[quick::move_index(shape, how, stack)];
+  if (known->old_shape == shape && known->stack == stack && known->how == how && known->shape != 0)
+    return known->shape;
   StackPair pair = shape_stacks(shape);
+  uint32_t const masks = how >> 3;
   auto const into = [&](StackId base) {
     if (base == stack) return stack;
     return intern_composite(thread->cache, base, static_cast<uint8_t>(masks >> 8), stack,
                             static_cast<uint8_t>(masks));
   };
-  switch (move) {
+  switch (static_cast<Move>(how & 7)) {
     case Move::kAfterFirst:
       pair = {pair.first, stack};
       break;
@@ -41,9 +54,7 @@ ShapeId remember_move(Thread* thread, const DhCell& old, Move move, uint32_t mas
       break;
   }
   ShapeId const after = intern_shape(thread->cache, pair.first, pair.second);
-  if (after == kNoShape) return after;
-  uint32_t const how = (masks << 3) | static_cast<uint32_t>(move);
-  thread->quick.known[quick::move_index(shape, how, stack)] = {shape, stack, how, after};
+  if (after != kNoShape) *known = {shape, stack, how, after};
   return after;
 }
 

@@ -33,9 +33,11 @@ enum class Move : uint32_t {
 __attribute__((preserve_most, noinline)) const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc,
                                                                                StackId frames,
                                                                                uint32_t size_and_kind);
-__attribute__((preserve_most, noinline)) ShapeId remember_move(Thread* thread, const DhCell& old, Move move,
-                                                               uint32_t masks, StackId stack);
+__attribute__((preserve_most, noinline)) ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how,
+                                                             StackId stack);
 __attribute__((preserve_most, noinline)) StackId intern_current_frames(Thread* thread);
+
+enum : uint32_t { kWriteSite = 32, kAtomicSite = 64 };
 
 namespace quick {
 
@@ -46,26 +48,19 @@ __attribute__((always_inline)) inline StackId frames(Thread* thread) {
   return __builtin_expect(known != 0, 1) ? known : intern_current_frames(thread);
 }
 
-__attribute__((always_inline)) inline uint32_t site_index(uintptr_t pc, StackId frames, LocksetId locks) {
-  uint64_t const h =
-      (pc + frames * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull + locks * 0xC2B2AE3D27D4EB4Full;
+// `size_and_kind`: up to 16 bytes, and kWriteSite, kAtomicSite.
+constexpr uint64_t site_key(uintptr_t pc, uint32_t size_and_kind) { return pc << 7 | size_and_kind; }
+constexpr uint64_t site_context(StackId frames, LocksetId locks) {
+  return frames | static_cast<uint64_t>(locks) << 32;
+}
+__attribute__((always_inline)) inline uint32_t site_index(uint64_t key, uint64_t context) {
+  uint64_t const h = (key ^ context * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
   return static_cast<uint32_t>(h >> (64 - QuickCache::kSiteBits));
 }
 
 __attribute__((always_inline)) inline uint32_t move_index(ShapeId old, uint32_t how, StackId stack) {
-  uint32_t const h = (old * 0x9E3779B1u + stack * 0x85EBCA77u) ^ how * 0xC2B2AE3Du;
+  uint32_t const h = (old + (stack ^ how << 12) * 0x85EBCA77u) * 0x9E3779B1u;
   return h >> (32 - QuickCache::kMoveBits);
-}
-
-__attribute__((always_inline)) inline ShapeId shape_after(Thread* thread, const DhCell& old, Move move,
-                                                          uint32_t masks, StackId stack) {
-  ShapeId const shape = shape_of(old);
-  uint32_t const how = (masks << 3) | static_cast<uint32_t>(move);
-  const QuickCache::Known& known = thread->quick.known[move_index(shape, how, stack)];
-  if (__builtin_expect(
-          known.old_shape == shape && known.stack == stack && known.how == how && known.shape != 0, 1))
-    return known.shape;
-  return remember_move(thread, old, move, masks, stack);
 }
 
 __attribute__((always_inline)) inline bool ordered(const Thread* thread, uint64_t half) {
@@ -80,83 +75,125 @@ constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
            (second & ~kHalfShape) | (static_cast<uint64_t>(shape & kLow) << kHalfShapeShift)}};
 }
 
-// The cell after the access `now` (a half without a shape); false for whatever is not one of the cases above.
+// What becomes of a cell: two halves without their shape, and how that follows.
+struct Change {
+  uint64_t first;
+  uint64_t second;
+  uint32_t how;  // a Move, and for bytes that join others, which
+};
+constexpr uint32_t kAlone = 7;  // no Move: the access is all there is
+constexpr uint32_t kNotQuick = ~0u;
+
+// The cell h0, h1 after the access `now`; kNotQuick for whatever is not one of the cases above.
 template <bool kWrite>
-__attribute__((always_inline)) inline bool next_cell(Thread* thread, const DhCell& old, uint64_t now,
-                                                     const QuickCache::Site& site, DhCell* next) {
-  uint64_t const h0 = old.half[0];
-  uint64_t const h1 = old.half[1];
+__attribute__((always_inline)) inline Change change_of(const Thread* thread, uint64_t h0, uint64_t h1,
+                                                       uint64_t now) {
+  constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
+  constexpr Change kNo{0, 0, kNotQuick};
   uint64_t const mask = now & 0xff;
   uint64_t const m0 = h0 & 0xff;
   uint64_t const m1 = h1 & 0xff;
-  if (m0 == 0) {
-    if ((h0 | h1) != 0) return false;
-    *next = with_shape(now, 0, site.alone);
-    return true;
-  }
+  if (m0 == 0) return (h0 | h1) != 0 ? kNo : Change{now, 0, kAlone};
   bool const first_writes = (h0 & kDhWriteBit) != 0;
   if (((m0 | m1) & ~mask) == 0) {
     // Nothing is left of what was there, but for a write that a read saw, or another thread's read.
     bool const after_first = ordered(thread, h0);
     bool const after_second = m1 == 0 || ordered(thread, h1);
-    if (kWrite) {
-      if (!after_first || !after_second) return false;
-      *next = with_shape(now, 0, site.alone);
-      return true;
-    }
-    if ((h1 & kDhWriteBit) != 0) return false;
+    if (kWrite) return after_first && after_second ? Change{now, 0, kAlone} : kNo;
+    if ((h1 & kDhWriteBit) != 0) return kNo;
     if (first_writes) {
-      if (!after_first || !after_second) return false;
-      ShapeId const shape = shape_after(thread, old, Move::kAfterFirst, 0, site.stack);
-      if (shape == kNoShape) return false;
-      *next = with_shape(h0, now, shape);
-      return true;
+      return after_first && after_second ? Change{h0, now, number(Move::kAfterFirst)} : kNo;
     }
-    if (after_first && after_second) {
-      *next = with_shape(now, 0, site.alone);
-      return true;
+    if (after_first) {
+      return after_second ? Change{now, 0, kAlone} : Change{now, h1, number(Move::kBeforeSecond)};
     }
-    if (!after_first && m1 != 0 && !after_second) return false;
-    ShapeId const shape =
-        shape_after(thread, old, after_first ? Move::kBeforeSecond : Move::kBeforeFirst, 0, site.stack);
-    if (shape == kNoShape) return false;
-    *next = with_shape(now, after_first ? h1 : h0, shape);
-    return true;
+    return after_second ? Change{now, h0, number(Move::kBeforeFirst)} : kNo;
   }
   // More bytes of this thread's own, of the same label and kind; the other half must not be concerned, or be
   // a write that this read saw.
   uint64_t const same = now & ~uint64_t{0xff};
   if ((h0 & ~(kHalfShape | 0xff)) == same && (m1 & mask) == 0) {
-    auto const masks = static_cast<uint32_t>(m0 << 8 | mask);
-    ShapeId const shape = shape_after(thread, old, Move::kIntoFirst, masks, site.stack);
-    if (shape == kNoShape) return false;
-    *next = with_shape(h0 | mask, h1, shape);
-    return true;
+    return {h0 | mask, h1, number(Move::kIntoFirst) | static_cast<uint32_t>(m0 << 8 | mask) << 3};
   }
   if (m1 != 0 && (h1 & ~(kHalfShape | 0xff)) == same) {
-    if ((m0 & mask) != 0 && (kWrite || !first_writes || !ordered(thread, h0))) return false;
-    auto const masks = static_cast<uint32_t>(m1 << 8 | mask);
-    ShapeId const shape = shape_after(thread, old, Move::kIntoSecond, masks, site.stack);
-    if (shape == kNoShape) return false;
-    *next = with_shape(h0, h1 | mask, shape);
-    return true;
+    if ((m0 & mask) != 0 && (kWrite || !first_writes || !ordered(thread, h0))) return kNo;
+    return {h0, h1 | mask, number(Move::kIntoSecond) | static_cast<uint32_t>(m1 << 8 | mask) << 3};
   }
-  if (m1 != 0) return false;
+  if (m1 != 0) return kNo;
   // One record of other bytes, or a write of more bytes than this read's.
-  if ((m0 & mask) != 0 && (kWrite || !first_writes || !ordered(thread, h0))) return false;
-  bool const before = kWrite || !first_writes;
-  ShapeId const shape =
-      shape_after(thread, old, before ? Move::kBeforeFirst : Move::kAfterFirst, 0, site.stack);
-  if (shape == kNoShape) return false;
-  *next = before ? with_shape(now, h0, shape) : with_shape(h0, now, shape);
-  return true;
+  if ((m0 & mask) != 0 && (kWrite || !first_writes || !ordered(thread, h0))) return kNo;
+  return kWrite || !first_writes ? Change{now, h0, number(Move::kBeforeFirst)}
+                                 : Change{h0, now, number(Move::kAfterFirst)};
 }
 
 }  // namespace quick
 
-// An access to a granule whose cell has the long form. Races are told.
-__attribute__((preserve_most, noinline)) void quick_fat_access(Thread* thread, Chunk* chunk, DhCell* cell,
-                                                               const AccessRequest& request, StackId stack);
+// The stack of an access, by way of the table.
+inline StackId site_stack(Thread* thread, uintptr_t pc, uint32_t size_and_kind) {
+  StackId const frames = quick::frames(thread);
+  uint64_t const key = quick::site_key(pc, size_and_kind);
+  uint64_t const context = quick::site_context(frames, thread->lockset);
+  const QuickCache::Site* site = &thread->quick.site[quick::site_index(key, context)];
+  if (__builtin_expect(site->key != key || site->context != context, 0)) {
+    site = remember_site(thread, pc, frames, size_and_kind);
+    if (site == nullptr) return 0;
+  }
+  return site->stack;
+}
+
+// The quickest way, for what is nearly always there: nothing, records that this one supersedes, a write that
+// this read saw. No lock is taken and nothing but the cell is changed, so that signals and fork(2) need not
+// be kept away; a handler that runs in between may change the tables, which is why what is taken from an
+// entry is taken before the entry is recognised. False: nothing was done.
+// REQUIRES: thread->may_be_quick().
+template <bool kWrite>
+__attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, uint32_t size,
+                                                           uintptr_t pc) {
+  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+  DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
+  if (__builtin_expect(cells == nullptr || mask > 0xff, 0)) return false;
+  size_t const index = cell_index(address);
+  DhCell* const cell = cells + index;
+  // Not necessarily of one moment: the compare-and-swap looks at both.
+  uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
+  uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
+  if ((h0 & kDhFatBit) != 0) return false;
+
+  const DhHot* const hot = thread->hot;
+  StackId const frames = hot->next_frame[-1].context;
+  uint64_t const key = quick::site_key(pc, size | (kWrite ? kWriteSite : 0));
+  uint64_t const context = quick::site_context(frames, thread->lockset);
+  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
+  StackId const stack = site->stack;
+  uint64_t half0 = site->alone_in_half[0];
+  uint64_t half1 = site->alone_in_half[1];
+  __asm__ volatile("" : : : "memory");
+  if (__builtin_expect(site->key != key || site->context != context || frames == 0, 0)) return false;
+
+  uint64_t const now = hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
+  quick::Change const change = quick::change_of<kWrite>(thread, h0, h1, now);
+  if (change.how == quick::kAlone) {
+    if ((h0 | h1) == 0) note_touched(reinterpret_cast<Chunk*>(cells), index);
+    half0 |= now;
+  } else {
+    if (__builtin_expect(change.how == quick::kNotQuick, 0)) return false;
+    ShapeId const shape = shape_of({{h0, h1}});
+    const QuickCache::Known& known = thread->quick.known[quick::move_index(shape, change.how, stack)];
+    DhCell const next = quick::with_shape(change.first, change.second, known.shape);
+    __asm__ volatile("" : : : "memory");
+    if (__builtin_expect(known.old_shape != shape || known.stack != stack || known.how != change.how, 0))
+      return false;
+    half0 = next.half[0];
+    half1 = next.half[1];
+  }
+  thread->span.note_used();
+  ++thread->statistics.slow_accesses;
+  return compare_and_swap_cell(cell, {{h0, h1}}, {{half0, half1}});
+}
+
+// An access within one granule whose stack is known already, whatever the cell. Races are told.
+__attribute__((preserve_most, noinline)) void known_access(Thread* thread, Chunk* chunk, DhCell* cell,
+                                                           const AccessRequest& request, StackId stack);
 
 // An access within one granule. False: nothing was done, go the long way.
 // REQUIRES: the thread is inside the runtime; the filter is `spans` and nothing is counted.
@@ -170,34 +207,33 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   if (chunk == nullptr) return false;
   size_t const index = cell_index(address);
   DhCell* const cell = &chunk->cells[index];
-  // The hook has just read the line; it is about to be written, and another thread may have it as well.
-  __asm__ volatile("prefetchw %0" : : "m"(*cell));
-
+  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
   StackId const frames = quick::frames(thread);
-  uint32_t const size_and_kind = size | (kWrite ? 16 : 0);
-  const QuickCache::Site* site = &thread->quick.site[quick::site_index(pc, frames, thread->lockset)];
-  if (__builtin_expect(site->pc != pc || site->frames != frames || site->locks != thread->lockset ||
-                           site->size_and_kind != size_and_kind,
-                       0)) {
+  uint32_t const size_and_kind = size | (kWrite ? kWriteSite : 0);
+  uint64_t const key = quick::site_key(pc, size_and_kind);
+  uint64_t const context = quick::site_context(frames, thread->lockset);
+  const QuickCache::Site* site = &thread->quick.site[quick::site_index(key, context)];
+  if (__builtin_expect(site->key != key || site->context != context, 0)) {
     site = remember_site(thread, pc, frames, size_and_kind);
     if (site == nullptr) return false;
   }
-  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
   uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | mask;
   note_touched(chunk, index);
   thread->span.note_used();
   for (int tries = 0; tries < 4; ++tries) {
     DhCell const old = load_cell(cell);
-    if (is_fat(old)) {
-      AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
-      quick_fat_access(thread, chunk, cell, {address, size, type, pc, value, kWrite}, site->stack);
-      return true;
-    }
-    DhCell next;
-    if (!quick::next_cell<kWrite>(thread, old, now, *site, &next)) return false;
+    if (is_fat(old)) break;
+    quick::Change const change = quick::change_of<kWrite>(thread, old.half[0], old.half[1], now);
+    if (change.how == quick::kNotQuick) break;
+    ShapeId const shape =
+        change.how == quick::kAlone ? site->alone : shape_after(thread, old, change.how, site->stack);
+    if (shape == kNoShape) return false;
+    DhCell const next = quick::with_shape(change.first, change.second, shape);
     if (compare_and_swap_cell(cell, old, next)) return true;
   }
-  return false;
+  AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
+  known_access(thread, chunk, cell, {address, size, type, pc, value, kWrite}, site->stack);
+  return true;
 }
 
 }  // namespace deadheat::watch

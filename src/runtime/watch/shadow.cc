@@ -23,7 +23,7 @@ FatCell* take_fat() {
   {
     platform::SpinGuard const guard(free_fats_lock);
     fat = free_fats;
-    if (fat != nullptr) free_fats = fat->next_free;
+    if (fat != nullptr) free_fats = static_cast<FatCell*>(fat->elsewhere());
   }
   if (fat == nullptr) fat = platform::make<FatCell>();
   fat->lock.lock();
@@ -33,7 +33,7 @@ FatCell* take_fat() {
 // REQUIRES: locked. It stays locked until it is on the list, so that nobody looks at the link.
 void give_back(FatCell* fat) {
   platform::SpinGuard const guard(free_fats_lock);
-  fat->next_free = free_fats;
+  fat->set_elsewhere(free_fats);
   free_fats = fat;
   fat->lock.unlock();
 }
@@ -120,12 +120,12 @@ void FatCell::reserve(unsigned size) {
   Record* const old = records();
   for (unsigned i = 0; i < count; ++i) moved[i] = old[i];
   if (capacity > kFew) platform::release(old, capacity * sizeof(Record));
-  many = moved;
+  set_elsewhere(moved);
   capacity = static_cast<uint16_t>(grown);
 }
 
 void FatCell::release_records() {
-  if (capacity > kFew) platform::release(many, capacity * sizeof(Record));
+  if (capacity > kFew) platform::release(elsewhere(), capacity * sizeof(Record));
   capacity = 0;
   count = 0;
 }

@@ -72,13 +72,11 @@ struct InternCache {
 struct QuickCache {
   // One place in the code, called from one place, under the same locks.
   struct Site {
-    uintptr_t pc;
-    StackId frames;
-    LocksetId locks;
+    uint64_t key;      // pc, kind and size
+    uint64_t context;  // frame node, lockset
     StackId stack;
-    ShapeId alone;           // the pair of this stack and none
-    uint32_t size_and_kind;  // 16: a write
-    uint32_t reserved;
+    ShapeId alone;  // the pair of this stack and none, and how it stands in the two halves of a cell
+    uint32_t alone_in_half[2];
   };
   // The pair of stacks that follows from another.
   struct Known {
@@ -87,7 +85,7 @@ struct QuickCache {
     uint32_t how;
     ShapeId shape;  // 0: nothing known here
   };
-  static constexpr unsigned kSiteBits = 9;
+  static constexpr unsigned kSiteBits = 11;
   static constexpr unsigned kMoveBits = 12;
   Site site[1u << kSiteBits];
   Known known[1u << kMoveBits];

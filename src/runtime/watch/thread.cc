@@ -164,8 +164,9 @@ void map_frames(Thread* thread, size_t stack_bytes) {
     if (frames == nullptr) bytes /= 2;
   }
   if (frames == nullptr) platform::die(70, "out of memory: no room for a thread's shadow call stack");
-  thread->frames = static_cast<DhFrame*>(frames);
-  thread->frames_end = thread->frames + bytes / sizeof(DhFrame);
+  // The first one is nobody's, so that there is always one before the next.
+  thread->frames = static_cast<DhFrame*>(frames) + 1;
+  thread->frames_end = thread->frames + bytes / sizeof(DhFrame) - 1;
   thread->frames_bytes = bytes;
 }
 
@@ -225,6 +226,7 @@ void Thread::publish_floor() {
   if (hot == nullptr) return;
   bool const inline_filter = spans_filter() && !platform::options().count;
   hot->floor = inline_filter ? epoch().bits() << kDhEpochShift : kNoFloor;
+  update_quick();
 }
 
 StackId current_frames(Thread* thread) {
@@ -360,7 +362,7 @@ void thread_start(Thread* thread) {
 
 void thread_finish(Thread* thread) {
   publish(thread);
-  platform::syscall6(SYS_munmap, reinterpret_cast<long>(thread->frames),
+  platform::syscall6(SYS_munmap, reinterpret_cast<long>(thread->frames - 1),
                      static_cast<long>(thread->frames_bytes));
   thread->hot->next_frame = unclaimed_frames;
   thread->frames = nullptr;

@@ -47,7 +47,8 @@ inline constexpr uint64_t kNoFloor = ~uint64_t{0} >> 1;
 
 struct Thread {
   // Hot: the slow path's first cache lines.
-  uint32_t inside = 0;  // depth of runtime calls: signal handlers wait while it is not 0
+  uint32_t inside = 0;     // depth of runtime calls: signal handlers wait while it is not 0
+  uint32_t not_quick = 0;  // accesses go the long way: some are ignored, or all are counted
   uint32_t ignore_reads = 0;
   uint32_t ignore_writes = 0;
   uint32_t ignore_sync = 0;
@@ -59,7 +60,6 @@ struct Thread {
   DhHot* hot = nullptr;  // this thread's __dh_hot
   DhFrame* frames = nullptr;
   DhFrame* frames_end = nullptr;
-  StackId last_pc_stack = 0;
   Statistics statistics{};
 
   // Fences: what a relaxed store publishes, and what relaxed loads have gathered for an acquire fence.
@@ -79,7 +79,6 @@ struct Thread {
   bool joined = false;
   uintptr_t stack_low = 0;
   uintptr_t stack_high = 0;
-  uintptr_t tls_low = 0;
   Thread* next_live = nullptr;  // in the registry
   Thread* previous_live = nullptr;
   uint64_t frames_bytes = 0;
@@ -92,6 +91,16 @@ struct Thread {
   // After anything that may have changed the label.
   void publish_floor();
   void learnt() { ++version; }
+  // After a change of what is ignored, or of the floor.
+  void update_quick() {
+    not_quick = ignore_reads != 0 || ignore_writes != 0 || hot == nullptr || hot->floor == kNoFloor ? 1 : 0;
+  }
+  // Neither inside the runtime nor anything special.
+  bool may_be_quick() const {
+    uint64_t both;
+    __builtin_memcpy(&both, &inside, sizeof both);
+    return both == 0;
+  }
 };
 
 extern __thread Thread* current_thread __attribute__((tls_model("initial-exec")));

@@ -49,9 +49,11 @@ Thread* Actors::get(uint32_t id, Thread* parent) {
   if (a.thread == nullptr) {
     a.thread = thread_create(parent != nullptr ? parent : root_, 0);
     a.frames.resize(4);
-    a.thread->frames = a.frames.data();
+    a.thread->frames = a.frames.data() + 1;
     a.thread->frames_end = a.frames.data() + a.frames.size();
-    a.hot.next_frame = a.frames.data();
+    // In one function, so that accesses have a frame to stand in.
+    a.frames[1].return_address = a.frames.data();
+    a.hot.next_frame = a.frames.data() + 2;
     a.thread->hot = &a.hot;
     a.thread->publish_floor();
   }
