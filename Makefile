@@ -73,12 +73,12 @@ bench-predict: deps $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target bench_predict -j $(JOBS)
 	@$(BUILD)/bin/bench_predict
 
-# Fuzzes both trace readers, one after the other, SECONDS each; crashes are left in build-fuzz/.
+# Fuzzes the readers of traces and recordings, one after the other, SECONDS each; crashes are left in build-fuzz/.
 SECONDS ?= 60
 fuzz: deps
 	@cmake --preset default -B build-fuzz -DDEADHEAT_FUZZ=ON >/dev/null
-	@cmake --build build-fuzz --target fuzz_std fuzz_dht -j $(JOBS)
-	@for format in std dht; do \
+	@cmake --build build-fuzz --target fuzz_std fuzz_dht fuzz_recording -j $(JOBS)
+	@for format in std dht recording; do \
 	  mkdir -p build-fuzz/corpus-$$format && build-fuzz/bin/fuzz_$$format -max_total_time=$(SECONDS) -rss_limit_mb=2048 \
 	    -artifact_prefix=build-fuzz/ build-fuzz/corpus-$$format tests/fuzz/corpus/$$format || exit 1; \
 	done

@@ -84,7 +84,8 @@ Status create_folder(const std::string& folder, const Description& description,
       is_empty &= name == kModulesFolder && options.may_have_modules;
     }
     if (!is_empty && !options.replace) {
-      return Error{fmt::format("{}: there is a recording already; --force replaces it", folder)};
+      return Error{fmt::format("{}: there is a recording already{}", folder,
+                               options.may_have_modules ? "" : "; --force replaces it")};
     }
     if (!is_empty) {
       if (Status removed = remove_recording(folder); !removed) return removed;

@@ -54,7 +54,7 @@ enum class Tag : std::uint8_t {
   kValue2 = 1,
   kValue4 = 2,
   kValue8 = 3,
-  kSequencer = 4,   // kind byte, varint number - previous, svarint object - previous, u32 hash, varint extra
+  kSequencer = 4,   // kind byte, varint number - previous, svarint object - previous, u16 hash, varint extra
   kCallback = 5,    // varint function, varint count, the first kWordsPerItem of `count` words
   kUnwound = 6,     // a call-back was left by unwinding
   kLanded = 7,      // varint depth

@@ -135,6 +135,10 @@ class MapParser {
 
 std::string to_string(ModuleId id) { return fmt::format("{:016x}", id.value()); }
 
+Status parse_map(std::string_view text, const std::string& path, ModuleLoading& loading) {
+  return MapParser(path, loading).parse(text);
+}
+
 Result<std::vector<ModuleLoading>> read_modules(const std::string& folder) {
   const std::string modules = folder + "/" + kModulesFolder;
   std::vector<ModuleLoading> loadings;
@@ -152,7 +156,7 @@ Result<std::vector<ModuleLoading>> read_modules(const std::string& folder) {
     loading.number = static_cast<std::uint32_t>(number);
     auto text = read_whole_file(path.string(), kMaxMapBytes);
     if (!text) return text.error();
-    if (Status status = MapParser(path.string(), loading).parse(*text); !status) return status.error();
+    if (Status status = parse_map(*text, path.string(), loading); !status) return status.error();
     for (const Module& module : loading.modules) {
       struct stat there{};
       if (stat(module.bitcode.c_str(), &there) != 0) {

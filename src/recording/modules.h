@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -38,6 +39,9 @@ std::string to_string(ModuleId id);
 // `folder` is the recording's. In the order of loading; an error names file, line, expected and found. That
 // every bitcode file is there is checked, what is in it is not: read_bitcode does.
 Result<std::vector<ModuleLoading>> read_modules(const std::string& folder);
+
+// The text of one .map file; `path` is its name, for messages, and tells where the bitcode is.
+Status parse_map(std::string_view text, const std::string& path, ModuleLoading& loading);
 
 // Reads the bitcode; an error if it is not what its name says.
 Result<std::string> read_bitcode(const Module& module);

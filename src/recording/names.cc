@@ -134,7 +134,7 @@ std::string to_text(const Item& item) {
     }
     case Tag::kSequencer: {
       const Sequencer& s = item.sequencer;
-      return fmt::format("#{} {}{}{}, hash {:08x}", s.number.value(), to_string(s.kind),
+      return fmt::format("#{} {}{}{}, hash {:04x}", s.number.value(), to_string(s.kind),
                          s.object.value() != 0 ? fmt::format(" {:#x}", s.object.value()) : "", extra_text(s),
                          s.hash);
     }

@@ -284,7 +284,7 @@ TEST(Reader, ItemsThatCannotBeAreRefusedWithTheirPosition) {
        "expected numbers of 64 bits"},
       {"sequencer of kind 21", bytes({4, 21, 0, 0, 0, 0, 0, 0, 0}), "expected a kind of sequencer, found 21"},
       {"sequencer of kind 47", bytes({4, 47, 0, 0, 0, 0, 0, 0, 0}), "expected a kind of sequencer, found 47"},
-      {"same number twice", bytes({4, 0, 5, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0}),
+      {"same number twice", bytes({4, 0, 5, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0}),
        "expected a sequencer's number above 5, found 5"},
       {"access of kind 2", bytes({9, 2, 0, 0, 0}), "expected a read (0) or a write (1), found 2"},
       {"note of kind 5", bytes({10, 5, 0, 0, 0}), "expected a kind of note, found 5"},

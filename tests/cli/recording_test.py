@@ -282,7 +282,7 @@ class Look(RecordingTest):
         self.assertEqual(numbers, list(range(8)), "in the order of their numbers")
         self.assertEqual(sum("value8 0x" in line for line in lines), 300)
         self.assertEqual(sum("end: thread ended" in line for line in lines), 2)
-        self.assertRegex(self.out, r"\n +1 +#\d+ lock acquired 0x1000, hash 00000000\n")
+        self.assertRegex(self.out, r"\n +1 +#\d+ lock acquired 0x1000, hash 0000\n")
         self.assertRegex(self.out, r"\n +1 +\+7 value8 0x")
         self.assertEqual(self.deadheat("recording", "dump", "--thread", "2", "--limit", "5", "r"), 0)
         self.assertEqual(len(self.out.splitlines()), 5)

@@ -1,5 +1,7 @@
 #include "runtime/record/arena.h"
 
+#include <time.h>
+
 #include "runtime/platform/memory.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/spinlock.h"
@@ -107,6 +109,24 @@ DhRecord* detached_copy(const DhRecord* record) {
   return copy;
 }
 
+namespace {
+
+// The writer makes the folder, or refuses to and says so; nothing may be written there before.
+bool writer_is_ready(int descriptor) {
+  DhArena header = {};
+  timespec const moment = {0, 1'000'000};
+  for (int waited = 0; waited < 10000; ++waited) {
+    platform::syscall6(SYS_pread64, descriptor, reinterpret_cast<long>(&header), sizeof header, 0);
+    if (header.stop != kDhRun) return false;
+    if (header.writer_beat != 0) return true;
+    platform::syscall6(SYS_nanosleep, reinterpret_cast<long>(&moment), 0);
+  }
+  platform::warn("not recorded: the writer does not start");
+  return false;
+}
+
+}  // namespace
+
 int start_writer(const char* tool, const char* folder) {
   const char* const path = platform::find_tool(tool);
   if (path == nullptr) {
@@ -134,8 +154,8 @@ int start_writer(const char* tool, const char* folder) {
   int const descriptors[] = {static_cast<int>(nothing), 2, 2, descriptor};
   bool const started = platform::start_tool(path, arguments, descriptors, 4);
   if (!platform::failed(nothing)) platform::sys_close(static_cast<int>(nothing));
-  if (started) return descriptor;
-  platform::warn("not recorded: %s: cannot be run", path);
+  if (started && writer_is_ready(descriptor)) return descriptor;
+  if (!started) platform::warn("not recorded: %s: cannot be run", path);
   platform::sys_close(descriptor);
   return -1;
 }
