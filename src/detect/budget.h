@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace deadheat::detect {
 
@@ -31,11 +33,21 @@ class Budget {
     shorter.deadline_ = std::min(deadline_, deadline);
     return shorter;
   }
+  // The same budget, and somebody who wants to know whenever a BudgetWatch looks at it: for progress.
+  Budget with_look(std::function<void()> on_look) const {
+    Budget watched = *this;
+    watched.on_look_ = std::move(on_look);
+    return watched;
+  }
   bool over() const { return interrupted() || Time::now() >= deadline_; }
+  void look() const {
+    if (on_look_) on_look_();
+  }
 
  private:
   Time::time_point deadline_ = Time::time_point::max();
   const std::atomic<bool>* interrupted_ = nullptr;
+  std::function<void()> on_look_;
 };
 
 // Looks at a budget now and then: for inner loops, where the time of day costs more than a step. Once over,
@@ -49,6 +61,7 @@ class BudgetWatch {
     if (over_) return true;
     if ((steps_ += weight) < kSteps) return false;
     steps_ = 0;
+    budget_.look();
     return over_ = budget_.over();
   }
 

@@ -38,9 +38,47 @@ Candidates::Candidates(const CausalModel& model, const Budget& budget) : model_(
       }
       groups_[entry->second].accesses.push_back(access);
     }
+    drop_if_locked(version_begin_.back());
   }
   version_begin_.push_back(static_cast<std::uint32_t>(groups_.size()));
   marked_.assign(site_groups_.size(), 0);
+  visited_.assign(site_groups_.size(), 0);
+  places_in_.assign(model.versions().size(), 0);
+  is_built_ = true;
+  for (const std::vector<std::uint32_t>& list : site_groups_) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      std::uint32_t version = groups_[list[i]].version;
+      places_in_[version] += i == 0 || groups_[list[i - 1]].version != version;
+    }
+  }
+}
+
+// Data that one lock always protects has no candidates, whatever other locks are held: no need to pair its
+// groups, from `begin` on, with each other.
+void Candidates::drop_if_locked(std::uint32_t begin) {
+  if (begin == groups_.size()) return;
+  std::vector<std::uint32_t> common = locksets_[groups_[begin].lockset];
+  struct Counts {
+    std::uint64_t reads = 0, writes = 0;
+    std::uint64_t conflicts() const { return writes * (writes - 1) / 2 + writes * reads; }
+  };
+  Counts all;
+  std::unordered_map<std::uint32_t, Counts> by_thread;
+  for (std::size_t i = begin; i < groups_.size() && !common.empty(); ++i) {
+    const Group& group = groups_[i];
+    const auto& locks = locksets_[group.lockset];
+    std::erase_if(common,
+                  [&](std::uint32_t lock) { return !std::binary_search(locks.begin(), locks.end(), lock); });
+    (group.writes ? all.writes : all.reads) += group.accesses.size();
+    Counts& mine = by_thread[group.thread];
+    (group.writes ? mine.writes : mine.reads) += group.accesses.size();
+  }
+  if (common.empty()) return;
+  dropped_by_locks_ += all.writes == 0 ? 0 : all.conflicts();
+  for (const auto& [thread, counts] : by_thread)
+    dropped_by_locks_ -= counts.writes == 0 ? 0 : counts.conflicts();
+  for (std::size_t i = groups_.size(); i-- > begin;) site_groups_[groups_[i].site.index()].pop_back();
+  groups_.resize(begin);
 }
 
 std::uint32_t Candidates::lockset_of(Node access) {
@@ -74,10 +112,10 @@ double Candidates::progress() const {
                               : static_cast<double>(next_site_) / static_cast<double>(site_groups_.size());
 }
 
-bool Candidates::next_unit(CandidateUnit& unit) {
+bool Candidates::next_unit(CandidateUnit& unit, BudgetWatch& watch) {
   while (partners_.empty()) {
     if (next_site_ >= site_groups_.size()) return false;
-    find_partners(SiteId(static_cast<std::uint32_t>(next_site_)));
+    if (!find_partners(SiteId(static_cast<std::uint32_t>(next_site_)), watch)) return false;
     ++next_site_;
   }
   unit = {of_, partners_.back()};
@@ -86,29 +124,47 @@ bool Candidates::next_unit(CandidateUnit& unit) {
   return true;
 }
 
-// The units whose first place is `site`.
-void Candidates::find_partners(SiteId site) {
+// The units whose first place is `site`. False, and none, if the budget was over first.
+bool Candidates::find_partners(SiteId site, BudgetWatch& watch) {
   of_ = site;
   const std::uint32_t mark = site.value() + 1;
-  for (std::uint32_t mine : site_groups_[site.index()]) {
-    const Group& one = groups_[mine];
-    for (std::uint32_t i = version_begin_[one.version]; i < version_begin_[one.version + 1]; ++i) {
+  const std::vector<std::uint32_t>& mine = site_groups_[site.index()];
+  std::uint32_t found = 0;  // places in this version that are partners
+  for (std::size_t k = 0; k < mine.size(); ++k) {
+    const Group& one = groups_[mine[k]];
+    const std::uint32_t begin = version_begin_[one.version], end = version_begin_[one.version + 1];
+    if (k == 0 || groups_[mine[k - 1]].version != one.version) {
+      found = 0;
+      ++visit_;
+    }
+    // Thousands of groups at few places (each access with its own lock): once all places are found, enough.
+    if (found == places_in_[one.version]) continue;
+    if (watch.over(end - begin)) {
+      partners_.clear();
+      return false;
+    }
+    for (std::uint32_t i = begin; i < end; ++i) {
       const Group& other = groups_[i];
-      if (other.site < site || (other.site == site && i >= mine) || !conflict(one, other)) continue;
+      if ((other.site == site && i >= mine[k]) || !conflict(one, other)) continue;
       if (share_a_lock(one.lockset, other.lockset)) {
-        dropped_by_locks_ += one.accesses.size() * other.accesses.size();
-      } else if (std::exchange(marked_[other.site.index()], mark) != mark) {
+        if (other.site >= site) dropped_by_locks_ += one.accesses.size() * other.accesses.size();
+        continue;
+      }
+      found += std::exchange(visited_[other.site.index()], visit_) != visit_;
+      if (other.site >= site && std::exchange(marked_[other.site.index()], mark) != mark) {
         partners_.push_back(other.site);
       }
     }
   }
   std::sort(partners_.begin(), partners_.end(), std::greater<>());  // taken from the back
+  return true;
 }
 
 bool Candidates::for_each_pair(const CandidateUnit& unit, const std::function<bool(Node, Node)>& decide,
                                const std::function<bool()>& go_on) const {
   const std::vector<std::uint32_t>& firsts = site_groups_[unit.first.index()];
   const std::vector<std::uint32_t>& seconds = site_groups_[unit.second.index()];
+  std::uint64_t steps = 0;
   // Both lists are in the order of versions.
   auto begin = seconds.begin();
   for (std::uint32_t mine : firsts) {
@@ -116,6 +172,7 @@ bool Candidates::for_each_pair(const CandidateUnit& unit, const std::function<bo
     while (begin != seconds.end() && groups_[*begin].version < one.version) ++begin;
     for (auto at = begin; at != seconds.end() && groups_[*at].version == one.version; ++at) {
       const Group& other = groups_[*at];
+      if (++steps % 1024 == 0 && !go_on()) return false;
       if ((unit.first == unit.second && *at >= mine) || !conflict(one, other)) continue;
       if (share_a_lock(one.lockset, other.lockset)) continue;
       if (!pairs_of(one, other, decide, go_on)) return false;

@@ -38,11 +38,13 @@ struct CandidateUnit {
 
 class Candidates {
  public:
-  // Stops early, with no units, when the budget is over.
+  // When the budget is over first, there are no units: see is_built().
   Candidates(const CausalModel& model, const Budget& budget);
+  bool is_built() const { return is_built_; }
 
-  // The next unit; false when there is none. Not for use by several threads at a time.
-  bool next_unit(CandidateUnit& unit);
+  // The next unit; false when there is none, or when the watched budget is over. Not for use by several
+  // threads at a time.
+  bool next_unit(CandidateUnit& unit, BudgetWatch& watch);
   // Units that next_unit() has given so far.
   std::uint64_t units_seen() const { return units_seen_; }
   // Between 0 and 1: how many places next_unit() is through with.
@@ -65,16 +67,18 @@ class Candidates {
     std::uint32_t lockset = 0;
     std::vector<Node> accesses;
   };
+  void drop_if_locked(std::uint32_t begin);
   std::uint32_t lockset_of(Node access);
   bool share_a_lock(std::uint32_t one, std::uint32_t other) const;
   bool conflict(const Group& one, const Group& other) const {
     return one.thread != other.thread && (one.writes || other.writes);
   }
-  void find_partners(SiteId site);
+  bool find_partners(SiteId site, BudgetWatch& watch);
   bool pairs_of(const Group& one, const Group& other, const std::function<bool(Node, Node)>& decide,
                 const std::function<bool()>& go_on) const;
 
   const CausalModel& model_;
+  bool is_built_ = false;
   std::vector<std::vector<std::uint32_t>> locksets_;  // sorted
   std::unordered_multimap<std::uint64_t, std::uint32_t> lockset_ids_;
   std::uint32_t last_lockset_ = 0;
@@ -84,7 +88,10 @@ class Candidates {
   std::size_t next_site_ = 0;
   std::vector<SiteId> partners_;  // of the place before next_site_: those not given yet
   SiteId of_;
-  std::vector<std::uint32_t> marked_;  // per place: the last place whose partner it was, from 1
+  std::vector<std::uint32_t> marked_;   // per place: the last place whose partner it was, from 1
+  std::vector<std::uint64_t> visited_;  // per place: the last place and version where it was found
+  std::uint64_t visit_ = 0;
+  std::vector<std::uint32_t> places_in_;  // per version: how many places access it
   std::uint64_t units_seen_ = 0;
   std::uint64_t dropped_by_locks_ = 0;
 };

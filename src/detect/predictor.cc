@@ -45,11 +45,14 @@ class Predictor {
         options_(options),
         own_(predictor),
         budget_(options.solver_seconds, options.cancelled),
-        model_(events, names, predictor.barriers, std::move(chains), budget_),
-        candidates_(model_, budget_) {}
+        preparing_(budget_.with_look([&options] {
+          if (options.progress) options.progress(0);
+        })),
+        model_(events, names, predictor.barriers, std::move(chains), preparing_),
+        candidates_(model_, preparing_) {}
 
   Prediction run() {
-    if (!model_.is_built()) {
+    if (!is_prepared()) {
       untouched_ = count_pairs_of_places(events_, Budget(kGrace, nullptr), all_listed_);
       return summarise();
     }
@@ -65,6 +68,8 @@ class Predictor {
   }
 
  private:
+  bool is_prepared() const { return model_.is_built() && candidates_.is_built(); }
+
   static Time::duration in_seconds(double seconds) {
     return std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(std::min(seconds, 1e8)));
   }
@@ -109,7 +114,7 @@ class Predictor {
     std::unique_lock lock(mutex_);
     for (;;) {
       if (stop_) return false;
-      if (CandidateUnit unit; candidates_.next_unit(unit)) {
+      if (CandidateUnit unit; candidates_.next_unit(unit, listing_)) {
         task = {.unit = unit};
         turn = 0;
         ++busy_;
@@ -209,12 +214,11 @@ class Predictor {
     Budget grace(kGrace, nullptr);
     BudgetWatch watch(grace);
     CandidateUnit unit;
-    while (candidates_.next_unit(unit)) {
+    while (candidates_.next_unit(unit, watch)) {
       ++untouched_;
-      if (!watch.over(64)) continue;
-      all_listed_ = false;
-      return;
+      if (watch.over(64)) break;
     }
+    if (watch.over()) all_listed_ = false;
   }
 
   Prediction summarise() {
@@ -232,8 +236,8 @@ class Predictor {
     }
     result.undecided = undecided.size() + untouched_;
     result.all_listed = all_listed_;
-    result.model_built = model_.is_built();
-    result.complete = result.undecided == 0 && all_listed_ && model_.is_built() && !options_.is_cancelled();
+    result.model_built = is_prepared();
+    result.complete = result.undecided == 0 && all_listed_ && is_prepared() && !options_.is_cancelled();
     SearchCounters sum;
     for (const auto& search : searches_) {
       const SearchCounters& one = search->counters();
@@ -255,7 +259,7 @@ class Predictor {
                          {"witnesses_rejected", rejected_},
                          {"searches_stuck", sum.stuck},
                          {"undecided", result.undecided},
-                         {"model_built", model_.is_built() ? 1u : 0u},
+                         {"model_built", is_prepared() ? 1u : 0u},
                          {"all_listed", result.all_listed ? 1u : 0u},
                          {"complete", result.complete ? 1u : 0u}};
     return result;
@@ -266,6 +270,7 @@ class Predictor {
   const Options& options_;
   const PredictorOptions own_;
   const Budget budget_;
+  const Budget preparing_;  // the same, for the thread that shows progress
   const CausalModel model_;
   std::vector<std::unique_ptr<OrderSearch>> searches_;
   std::atomic<std::uint64_t> candidates_seen_ = 0;
@@ -275,6 +280,7 @@ class Predictor {
   std::condition_variable ended_;    // a worker
   bool idle_ = false;                // somebody waits for a task
   Candidates candidates_;            // its for_each_pair() needs no lock
+  BudgetWatch listing_{budget_};
   std::size_t running_ = 0;
   std::vector<PredictedRace> races_;
   std::unordered_set<std::uint64_t> found_;          // keys of units

@@ -129,6 +129,20 @@ class Budgets(TraceCliTest):
         self.assertLess(self.seconds, SLACK)
         self.assertRegex(self.err, r"incomplete: mcm was still preparing; left (at least )?\d{4,} pairs of places undecided")
 
+    def test_thousands_of_locks(self):
+        """Each access under a lock of its own: not thousands of pairs of groups; and beneath one lock: none."""
+        for outer, findings in (("", 1), ("l", 0)):
+            with open(self.path("locks.std"), "w") as file:
+                for i in range(30_000):
+                    thread = f"T{i % 8}"
+                    around = [f"{thread}|acq(l)|1\n", f"{thread}|rel(l)|5\n"] if outer else ["", ""]
+                    file.write(f"{around[0]}{thread}|acq(l{i})|2\n{thread}|w(x)|3\n{thread}|rel(l{i})|4\n{around[1]}")
+            self.deadheat("analyze", "--detectors", "mcm", "--quiet", "--json", "out.json", "locks.std")
+            self.assertLess(self.seconds, SLACK)
+            report = json.loads(self.read("out.json"))
+            self.assertEqual(len(report["findings"]), findings)
+            self.assertEqual(int(report["statistics"]["mcm: mcm complete"]), 1)
+
     def test_nested_calls_take_linear_time(self):
         for sets in ("same", "different"):
             lines = ["T0|w(y)|1\nT1|w(y)|2\n"]
