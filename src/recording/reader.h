@@ -121,6 +121,7 @@ class ThreadStream {
   bool at_second_end();
   bool fail(const std::string& expected, const std::string& found);
   bool finish(Item& item);
+  void stop();
 
   std::shared_ptr<const LogFile> log_;
   ThreadId thread_;

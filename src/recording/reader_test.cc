@@ -311,6 +311,20 @@ TEST(Reader, ItemsThatCannotBeAreRefusedWithTheirPosition) {
   }
 }
 
+// Found by fuzzing: a long rest behind the end was read on as values.
+TEST(Reader, NothingComesBehindAnEndOrAnError) {
+  for (const std::string& start : {std::string("\x0b\0\0", 3), std::string("\x0d")}) {
+    ScratchFolder scratch;
+    auto log = LogWriter::create(scratch / "log", 1);
+    ASSERT_TRUE((*log)->append(ThreadId(0), 0, start + std::string(1000, '\0')).ok());
+    Result<Reader> reader = Reader::of_log(read_file(scratch / "log"), "r/log");
+    ThreadStream stream = reader->stream(ThreadId(0));
+    Item item;
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(stream.next(item));
+    EXPECT_FALSE(stream.status().ok());
+  }
+}
+
 TEST(Reader, TheFirstOfTwoEndsCounts) {
   RecordingBuilder builder;
   builder.thread(0).end(3, EndKind::kThreadEnded, 0);

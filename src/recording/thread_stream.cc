@@ -64,13 +64,19 @@ std::string ThreadStream::position() const {
 
 bool ThreadStream::fail(const std::string& expected, const std::string& found) {
   status_ = Error{fmt::format("{}: {}: expected {}, found {}", log_->name(), position(), expected, found)};
-  ended_ = true;
+  stop();
   return false;
+}
+
+// Nothing more comes, whatever is left in the buffer.
+void ThreadStream::stop() {
+  ended_ = true;
+  limit_ = at_;
 }
 
 // The stream is over; what there is of a last item is not whole.
 bool ThreadStream::finish(Item& item) {
-  ended_ = true;
+  stop();
   item.tag = Tag::kEnd;
   item.predicted = 0;
   item.end = {EndKind::kCutOff, false, 0};
@@ -97,7 +103,7 @@ bool ThreadStream::refill() {
   Byte* const to = buffer_.get() + left;
   if (Status status = log_->read_chunk(thread_, chunk, {to, chunk.raw_bytes}); !status) {
     status_ = status;
-    ended_ = true;
+    stop();
     return false;
   }
   limit_ = to + chunk.raw_bytes;
@@ -207,8 +213,9 @@ bool ThreadStream::decode(Item& item) {
       item.end = {static_cast<EndKind>(kind), true, static_cast<std::int64_t>(from_zigzag(a))};
       if (!fits) break;
       at_ = at;  // not to be used below: the buffer may move
-      ended_ = true;
-      if (at_second_end()) return true;
+      const bool is_last = at_second_end();
+      stop();
+      if (is_last) return true;
       return status_.ok() ? fail("the stream's end behind an end item", "more items") : false;
     }
     case Tag::kMoreWords:
