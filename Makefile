@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps build demo test test-programs test-matrix test-tsan test-failures check-all check-format check-tidy check-sanitized bench-trace test-oracle bench-predict clean
+.PHONY: all deps build demo test test-programs test-matrix test-tsan test-failures check-all check-format check-tidy check-sanitized bench-trace test-oracle bench-predict bench-recording fuzz clean
 
 all: build
 
@@ -72,6 +72,11 @@ test-oracle: deps $(BUILD)/build.ninja
 bench-predict: deps $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target bench_predict -j $(JOBS)
 	@$(BUILD)/bin/bench_predict
+
+# Bytes a second of writing and reading recordings, the writer's CPU; RECORDING=DIR takes its streams as material.
+bench-recording: deps $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target bench_recording -j $(JOBS)
+	@$(BUILD)/bin/bench_recording $(RECORDING)
 
 # Fuzzes the readers of traces and recordings, one after the other, SECONDS each; crashes are left in build-fuzz/.
 SECONDS ?= 60

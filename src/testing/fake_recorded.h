@@ -19,6 +19,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/check.h"
 #include "recording/encode.h"
@@ -103,7 +104,12 @@ class FakeThread {
   }
   // What the encoder has, as whole items. False: recording was stopped.
   bool publish() {
-    const std::string& bytes = encoder_.bytes();
+    if (!publish_raw(encoder_.bytes())) return false;
+    encoder_.clear();
+    return true;
+  }
+  // Bytes of whole items, at most a ring full.
+  bool publish_raw(std::string_view bytes) {
     if (!wait_for_room(bytes.size())) return false;
     char* ring = reinterpret_cast<char*>(record_) + kDhSlotHeaderBytes;
     const std::uint64_t at = record_->written & (kDhRingBytes - 1);
@@ -112,7 +118,6 @@ class FakeThread {
     std::memcpy(ring, bytes.data() + first, bytes.size() - first);
     record_->run = 0;
     __atomic_store_n(&record_->written, record_->written + bytes.size(), __ATOMIC_RELEASE);
-    encoder_.clear();
     return true;
   }
   void end() {
