@@ -68,6 +68,20 @@ bool heap_remove(uintptr_t address, HeapBlock* removed) {
   return false;
 }
 
+bool heap_at(uintptr_t address, HeapBlock* found) {
+  uint64_t const h = hash(address);
+  Shard& shard = shard_of(h);
+  platform::SpinGuard const guard(shard.lock);
+  if (shard.capacity == 0) return false;
+  for (size_t at = (h >> 8) & (shard.capacity - 1); shard.table[at].address != 0;
+       at = (at + 1) & (shard.capacity - 1)) {
+    if (shard.table[at].address != address) continue;
+    *found = shard.table[at];
+    return true;
+  }
+  return false;
+}
+
 bool heap_find(uintptr_t address, HeapBlock* found) {
   for (Shard& shard : shards) {
     platform::SpinGuard const guard(shard.lock);

@@ -18,6 +18,8 @@ struct HeapBlock {
 void heap_add(const HeapBlock& block);
 // False if there is no such block.
 bool heap_remove(uintptr_t address, HeapBlock* removed);
+// The block that begins there.
+bool heap_at(uintptr_t address, HeapBlock* found);
 // The live block that contains `address`. Searches everything: for reports only.
 bool heap_find(uintptr_t address, HeapBlock* found);
 void heap_fork_preparing();

@@ -8,6 +8,7 @@
 #include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/heap.h"
+#include "runtime/watch/quick.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -118,8 +119,12 @@ void read(const void* address, size_t size, Pc pc) {
   if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   ++thread->statistics.ranges;
-  if (!check_access(thread, {number(address), size, AccessType::kRead, pc.value}))
-    ++thread->statistics.covered;
+  uintptr_t const at = number(address);
+  if (size <= 8 && (at & 7) + size <= 8 && thread->not_quick == 0 &&
+      quick_access<false>(thread, at, static_cast<uint32_t>(size), pc.value, 0)) {
+    return;
+  }
+  if (!check_access(thread, {at, size, AccessType::kRead, pc.value})) ++thread->statistics.covered;
 }
 
 void write(void* address, size_t size, Pc pc) {
@@ -163,10 +168,8 @@ void freeing(void* address, Pc pc) {
   }
   Inside const inside(thread);
   // Checked while the block is still known, so that a report can say what it was.
-  HeapBlock known{};
-  if (!heap_remove(number(address), &known)) return;
-  heap_add(known);
-  check_free(thread, known.address, known.size, pc.value);
+  if (!heap_at(number(address), &block)) return;
+  check_free(thread, block.address, block.size, pc.value);
   heap_remove(number(address), &block);
 }
 

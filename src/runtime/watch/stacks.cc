@@ -71,7 +71,7 @@ constexpr uint32_t kLocksetHashBits = 12;
 uint32_t lockset_hash[1u << kLocksetHashBits];
 constexpr uint64_t kSharedLock = uint64_t{1} << 63;
 // How many locks taken at one place (and within the same outer ones) are told apart; see LocksetEntry.
-constexpr unsigned kLocksPerPlace = 4;
+constexpr unsigned kLocksPerPlace = sizeof InternCache::Place::lock / sizeof(uint64_t);
 
 uint64_t mix(uint64_t a, uint64_t b) {
   uint64_t h = (a ^ (b * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
@@ -204,9 +204,8 @@ StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, St
   return result;
 }
 
-LocksetId intern_lockset(InternCache&, const LocksetEntry& entry) {
-  // The mode rides on the top bit of the address, which user space never has.
-  uint64_t const mode = entry.shared ? kSharedLock : 0;
+namespace {
+LocksetId find_or_insert_lockset(const LocksetEntry& entry, uint64_t mode, bool* one_of_many) {
   uint64_t word = entry.lock | mode;
   uint64_t const h = mix(entry.acquired, entry.rest);
   uint32_t* const bucket = &lockset_hash[h & ((1u << kLocksetHashBits) - 1)];
@@ -217,8 +216,37 @@ LocksetId intern_lockset(InternCache&, const LocksetEntry& entry) {
     if (n.word == word) return id;
     ++others;
   }
-  if (others >= kLocksPerPlace) word = mode;
+  *one_of_many = others >= kLocksPerPlace;
+  if (*one_of_many) word = mode;
   return find_or_insert(locksets, bucket, word, entry.rest, entry.acquired);
+}
+}  // namespace
+
+LocksetId intern_lockset(InternCache& cache, const LocksetEntry& entry) {
+  // The mode rides on the top bit of the address, which user space never has.
+  uint64_t const mode = entry.shared ? kSharedLock : 0;
+  InternCache::Place& place =
+      cache.place[((entry.acquired * 0x9E3779B1u ^ entry.rest * 0x85EBCA77u) >> 16) % InternCache::kPlaces];
+  if (place.acquired != entry.acquired || place.rest != entry.rest || place.mode != mode) {
+    place = {};
+    place.rest = entry.rest;
+    place.acquired = entry.acquired;
+    place.mode = mode;
+  }
+  unsigned free = 0;
+  for (; free < kLocksPerPlace && place.lock[free] != 0; ++free) {
+    if (place.lock[free] == entry.lock) return place.id[free];
+  }
+  if (place.many != 0) return place.many;
+  bool one_of_many = false;
+  LocksetId const id = find_or_insert_lockset(entry, mode, &one_of_many);
+  if (one_of_many) {
+    place.many = id;
+  } else if (free < kLocksPerPlace) {
+    place.lock[free] = entry.lock;
+    place.id[free] = id;
+  }
+  return id;
 }
 
 ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {

@@ -26,7 +26,6 @@ using ShapeId = uint32_t;    // names a pair of stacks; 0: (none, none)
 
 inline constexpr ShapeId kNoShape = ~0u;  // the table of pairs is full
 inline constexpr uint32_t kShapeBits = 24;
-inline constexpr uint32_t kMaxLocksets = 1u << 20;
 
 enum class AccessType : uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite, kFree };
 
@@ -62,6 +61,17 @@ struct InternCache {
     StackId first, second;
     ShapeId id;
   };
+  // A place where locks are taken: see LocksetEntry.
+  struct Place {
+    LocksetId rest;
+    StackId acquired;  // 0: nothing known here
+    uint64_t mode;
+    uint64_t lock[4];
+    LocksetId id[4];
+    LocksetId many;  // of all further ones, 0 if not known yet
+  };
+  static constexpr uint32_t kPlaces = 64;
+  Place place[kPlaces];
   static constexpr uint32_t kNodes = 1024;
   static constexpr uint32_t kShapes = 1024;
   Node node[kNodes];

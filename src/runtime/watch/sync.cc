@@ -2,6 +2,7 @@
 
 #include "runtime/platform/memory.h"
 #include "runtime/watch/filter.h"
+#include "runtime/watch/quick.h"
 
 namespace deadheat::watch {
 
@@ -112,7 +113,7 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintp
   if (tree_filter()) tree_acquired(thread, lock);
   auto const address = reinterpret_cast<uintptr_t>(lock);
   if (thread->held_count < Thread::kHeldLocks) {
-    StackId const stack = stack_at(thread, pc, AccessType::kRead, 0);
+    StackId const stack = site_stack(thread, pc, 0);
     thread->held[thread->held_count++] = {address, stack, shared};
     thread->lockset = intern_lockset(thread->cache, {thread->lockset, address, shared, stack});
   }
