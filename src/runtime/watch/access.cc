@@ -13,6 +13,7 @@
 // repeated without thinking.
 #include "runtime/watch/access.h"
 
+#include "runtime/watch/covered.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/race_report.h"
@@ -190,17 +191,6 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   return at;
 }
 
-// The hot hooks' question, for ranges: one comparison per granule where the answer is yes.
-inline bool covered_at_a_glance(const Thread* thread, const DhCell* cell, uint8_t mask, bool write) {
-  uint64_t const need = mask | (write ? uint64_t{kDhWriteBit} : 0);
-  uint64_t const floor = thread->hot->floor;
-  for (const uint64_t& half : cell->half) {
-    uint64_t const h = __atomic_load_n(&half, __ATOMIC_RELAXED);
-    if (h - floor < (uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) && (h & need) == need) return true;
-  }
-  return false;
-}
-
 // How many of `count` whole granules from `cell` on are covered: what a loop that runs again over the same
 // memory asks, joined into one range, so it is as short as it can be. Only the halves where such a range
 // stands are looked at: a write's in the first, a read's in either.
@@ -355,7 +345,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       at = next;
       size_t const index = cell_index(granule);
       DhCell* const cell = &chunk->cells[index];
-      if (covered_at_a_glance(thread, cell, mask, s.access.write != 0)) {
+      if (is_covered(cell, thread->hot->floor, mask | (s.access.write != 0 ? uint64_t{kDhWriteBit} : 0))) {
         perhaps_a_run = true;
         continue;
       }

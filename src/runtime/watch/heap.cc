@@ -22,10 +22,13 @@ Shard shards[1u << kShardBits];
 uint64_t hash(uintptr_t address) { return (address >> 4) * 0x9E3779B97F4A7C15ull; }
 Shard& shard_of(uint64_t h) { return shards[h >> (64 - kShardBits)]; }
 
-void insert(HeapBlock* table, size_t capacity, const HeapBlock& block) {
+// True if the place was a removed entry's.
+bool insert(HeapBlock* table, size_t capacity, const HeapBlock& block) {
   size_t at = (hash(block.address) >> 8) & (capacity - 1);
   while (table[at].address > kGone) at = (at + 1) & (capacity - 1);
+  bool const reused = table[at].address == kGone;
   table[at] = block;
+  return reused;
 }
 
 void grow(Shard& shard) {
@@ -47,8 +50,7 @@ void heap_add(const HeapBlock& block) {
   Shard& shard = shard_of(hash(block.address));
   platform::SpinGuard const guard(shard.lock);
   if ((shard.used + 1) * 4 > shard.capacity * 3) grow(shard);
-  insert(shard.table, shard.capacity, block);
-  ++shard.used;
+  if (!insert(shard.table, shard.capacity, block)) ++shard.used;
   ++shard.live;
 }
 
@@ -61,8 +63,16 @@ bool heap_remove(uintptr_t address, HeapBlock* removed) {
        at = (at + 1) & (shard.capacity - 1)) {
     if (shard.table[at].address != address) continue;
     *removed = shard.table[at];
-    shard.table[at].address = kGone;
     --shard.live;
+    // At the end of a chain nothing needs a mark, nor do the marks before it: chains stay short.
+    size_t const mask = shard.capacity - 1;
+    shard.table[at].address = kGone;
+    if (shard.table[(at + 1) & mask].address == 0) {
+      for (; shard.table[at].address == kGone; at = (at - 1) & mask) {
+        shard.table[at].address = 0;
+        --shard.used;
+      }
+    }
     return true;
   }
   return false;

@@ -49,22 +49,28 @@ uintptr_t number(const volatile void* p) { return reinterpret_cast<uintptr_t>(p)
 // block costs nothing to free.
 constexpr size_t kFreeEveryByte = size_t{64} << 10;
 
-void check_free(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
-  if (size <= kFreeEveryByte) {
-    check_access(thread, {address, size, AccessType::kFree, pc});
-    return;
-  }
+// The end of life of every byte of [address, address + size) that was ever touched, page of shadow by page.
+void check_end_where_touched(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
+  constexpr uintptr_t kPage = kPageCells * 8;
+  constexpr uintptr_t kWholeChunk = uintptr_t{1} << kDhChunkBits;
   uintptr_t const end = address + size;
   for (uintptr_t at = address; at < end;) {
-    constexpr uintptr_t kPage = kPageCells * 8;
-    uintptr_t const next = (at & ~(kPage - 1)) + kPage;
-    uintptr_t const stop = next < end ? next : end;
     Chunk* const chunk = existing_chunk(at);
+    uintptr_t const step = chunk != nullptr ? kPage : kWholeChunk;
+    uintptr_t const next = (at & ~(step - 1)) + step;
+    uintptr_t const stop = next < end && next > at ? next : end;
     if (chunk != nullptr && chunk->touched[cell_index(at) / kPageCells] != 0) {
       check_access(thread, {at, stop - at, AccessType::kFree, pc});
     }
     at = stop;
   }
+}
+
+void check_free(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
+  if (size <= kFreeEveryByte)
+    check_access(thread, {address, size, AccessType::kFree, pc});
+  else
+    check_end_where_touched(thread, address, size, pc);
 }
 
 }  // namespace
@@ -183,19 +189,7 @@ void unmapping(void* address, size_t size, Pc pc) {
   }
   Inside const inside(thread);
   // As with free: whoever touches it unordered races with its end.
-  uintptr_t const end = number(address) + size;
-  constexpr uintptr_t kPage = kPageCells * 8;
-  constexpr uintptr_t kWholeChunk = uintptr_t{1} << kDhChunkBits;
-  for (uintptr_t at = number(address); at < end; at += kPage) {
-    Chunk* const chunk = existing_chunk(at);
-    if (chunk == nullptr) {
-      at = (at | (kWholeChunk - 1)) + 1 - kPage;  // nothing here was ever touched: on to the next chunk
-      continue;
-    }
-    if (chunk->touched[cell_index(at) / kPageCells] != 0) {
-      check_access(thread, {at, end - at < kPage ? end - at : kPage, AccessType::kFree, pc.value});
-    }
-  }
+  check_end_where_touched(thread, number(address), size, pc.value);
   clear_shadow(number(address), size);
 }
 

@@ -367,15 +367,6 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
 
 uint64_t races_reported() { return __atomic_load_n(&known_count, __ATOMIC_RELAXED); }
 
-void note(const char* text) {
-  SpinGuard const guard(report_lock);
-  Text line;
-  line.append("{\"t\":\"note\",\"text\":");
-  line.append_json_string(text);
-  line.append("}\n");
-  raw_write(line);
-}
-
 void write_end(int status) {
   SpinGuard const guard(report_lock);
   bool const wanted = platform::options().log != nullptr || known_count != 0;

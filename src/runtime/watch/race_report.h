@@ -8,7 +8,6 @@ namespace deadheat::watch {
 // `request` is the access being made now by `thread`; `other` is the record it races with.
 void report_race(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule);
 
-void note(const char* text);  // a line for the report's notes
 uint64_t races_reported();
 void write_end(int status);
 void report_fork_preparing();

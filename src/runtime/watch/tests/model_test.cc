@@ -15,6 +15,7 @@
 
 #include "runtime/platform/options.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/covered.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -97,16 +98,9 @@ class Player {
     bool const one_granule = (address & 7) + b.size <= 8;
     if (one_granule && platform::options().filter == platform::Filter::kSpans) {
       if (Chunk* const chunk = existing_chunk(address)) {
-        const DhCell& cell = chunk->cells[cell_index(address)];
-        uint64_t const mask = ((uint64_t{1} << b.size) - 1) << (address & 7);
-        auto const covered = [&](uint64_t half, uint64_t need) {
-          return half - t->hot->floor < (uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) &&
-                 (half & need) == need;
-        };
-        if (write ? covered(cell.half[0], mask | kDhWriteBit)
-                  : covered(cell.half[0], mask) || covered(cell.half[1], mask)) {
-          return;
-        }
+        uint64_t const need =
+            ((uint64_t{1} << b.size) - 1) << (address & 7) | (write ? uint64_t{kDhWriteBit} : 0);
+        if (is_covered(&chunk->cells[cell_index(address)], t->hot->floor, need)) return;
       }
       uintptr_t const pc = kPcBase + index;
       // A site is known when it comes again: every second access is made to look as if it did.
