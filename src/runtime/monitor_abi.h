@@ -19,13 +19,14 @@ enum {
   // How often each place started a monitor since the thread's last release is counted in a table of so many
   // words;
   // places whose numbers collide share one.
-  kDhMonitorPlaces = 256,
+  kDhMonitorPlaces = 1024,
   kDhMonitorCountBits = 8,
 };
 
 // What the inlined parts read of the current thread.
 typedef struct DhMonitorHot {
   uint32_t active;  // how many monitors this thread has
+  uint32_t kept;    // some of them are to live through the release that comes
   uint32_t limit;   // a place may start one while used[place] < limit; 0: this thread starts none
   uint32_t used[kDhMonitorPlaces];  // the thread's span << kDhMonitorCountBits, plus a count
 } DhMonitorHot;
@@ -33,13 +34,14 @@ typedef struct DhMonitorHot {
 DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhMonitorHot __dh_monitor_hot;
 
 // What a monitor is about, in one constant:
-//   bits 0..7    the place's number, for `used`
-//   bit  8       strong
-//   bits 9..15   size in bytes, 1 to 64 (points only)
+//   bits 0..9    the place's number, for `used`
+//   bit  10      strong
+//   bits 11..16  size in bytes, up to kDhMonitorMaxPoint (points only)
 enum {
   kDhMonitorPlaceMask = kDhMonitorPlaces - 1,
-  kDhMonitorStrong = 1 << 8,
-  kDhMonitorSizeShift = 9,
+  kDhMonitorStrong = 1 << 10,
+  kDhMonitorSizeShift = 11,
+  kDhMonitorMaxPoint = 32,  // more bytes are a range
 };
 
 // Starts a monitor, unless the place has used up what it may. Called behind the gate; the call has the source
@@ -57,6 +59,7 @@ DH_HOOK DH_SLOW void __dh_monitor_release_slow(void);
 // their monitor (started if need be) lives on. `__dh_monitor_kept` stands behind the operation.
 DH_HOOK void __dh_monitor_keep(const void* address, uint32_t what);
 DH_HOOK void __dh_monitor_kept(void);
+DH_HOOK DH_SLOW void __dh_monitor_kept_slow(void);
 
 // Before a call of code that may be invisible (not instrumented, and not known to tell the runtime of its
 // releases), and before a return to such code: monitors end there.

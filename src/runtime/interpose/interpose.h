@@ -7,17 +7,20 @@
 //   }
 //
 // Dynamic build: the executable itself defines `pthread_mutex_lock`, weakly, so that a program with a
-// function of that name of its own keeps it. The symbol is exported (watch.dynlist), so shared libraries call
+// function of that name of its own keeps it. The symbol is exported (LANE.dynlist), so shared libraries call
 // it too. The real one is what comes next in the search order: dlsym(RTLD_NEXT), all of them looked up before
 // the first constructor of the program (section deadheat_reals), or at the first call if that is earlier.
 //
 // Static build: -Wl,--wrap. The function is `__wrap_pthread_mutex_lock`, the real one
-// `__real_pthread_mutex_lock`; the flags for the linker (watch.wrap) are made from the names found in the
+// `__real_pthread_mutex_lock`; the flags for the linker (LANE.wrap) are made from the names found in the
 // objects. The linker redirects libc's own calls as well, so families that libc uses on its inner data are
 // left out there (src/runtime/CMakeLists.txt).
 //
 // Names are given to the assembler, not to C++, so that libc's declarations (noexcept, nonnull, inline)
 // cannot disagree.
+//
+// Interposers lie together, in a section of their own, so that a lane can tell a call of one from a call of
+// code that tells nothing.
 //
 // What every interposer keeps: errno as the real call left it; no allocation with the program's allocator; no
 // lock of the program; callable before any constructor has run.
@@ -28,6 +31,8 @@
 #include <stdint.h>
 
 #include "runtime/lane.h"
+
+#pragma clang section text = "deadheat_text"
 
 // The caller of the function this stands in.
 #define CALLER DEADHEAT_CALLER_PC

@@ -1,23 +1,172 @@
 // The hooks that are not hot, and the slow paths of those that are (src/runtime/monitor_abi.h).
 #include "runtime/lane.h"
+#include "runtime/monitor/pace.h"
 #include "runtime/monitor/table.h"
 #include "runtime/monitor/thread.h"
+#include "runtime/monitor/visible.h"
 #include "runtime/monitor_abi.h"
 #include "runtime/platform/module_check.h"
+#include "runtime/platform/options.h"
 
 using namespace deadheat;
 using namespace deadheat::monitor;
+
+// Instrumented code keeps frame pointers: behind this function's own frame is the caller's.
+#define DH_CALLER_FRAME (*static_cast<const void* const*>(__builtin_frame_address(0)))
+#define DH_PC reinterpret_cast<uintptr_t>(__builtin_return_address(0))
+
+namespace {
+
+// The thread to act for, or null.
+Thread* acting() {
+  Thread* const thread = current_thread;
+  return thread != nullptr && thread->inside == 0 ? thread : nullptr;
+}
+
+// Counts what the slow paths cost, if somebody wants to know.
+class Cost {
+ public:
+  explicit Cost(Thread* thread) : thread_(thread), began_(pace_measures ? pace_clock() : 0) {}
+  ~Cost() {
+    if (began_ == 0) return;
+    // The call, and reading the clock, are part of it.
+    uint64_t const cycles = pace_clock() - began_ + 40;
+    thread_->statistics.cycles += cycles;
+    pace_spent(cycles);
+  }
+  Cost(const Cost&) = delete;
+  Cost& operator=(const Cost&) = delete;
+
+ private:
+  Thread* thread_;
+  uint64_t began_;
+};
+
+// May this place start one more? The inlined part has compared already; here the count is kept.
+bool spend(Thread* thread, uint32_t what) {
+  const platform::MonitorOptions& options = platform::options().monitor;
+  if (options.cap == 0) return true;
+  uint32_t const place = what & kDhMonitorPlaceMask;
+  uint32_t& used = thread->hot->used[place];
+  uint32_t const base = thread->span << kDhMonitorCountBits;
+  bool const is_first = used < base;
+  if (is_first) used = base;
+  if (used >= thread->hot->limit) return false;
+  if (options.random) {
+    uint32_t& skip = thread->skip[place];
+    auto const random = [&] {
+      thread->random ^= thread->random << 13;
+      thread->random ^= thread->random >> 7;
+      thread->random ^= thread->random << 17;
+      return static_cast<uint32_t>(thread->random >> 32);
+    };
+    // The gaps between a place's monitors grow, so that few of them reach far into a long loop.
+    if (is_first) skip = random() % 8;
+    if (skip != 0) {
+      --skip;
+      return false;
+    }
+    uint32_t const count = used - base;
+    skip = random() % (16u << (count < 12 ? count : 12));
+  }
+  ++used;
+  return true;
+}
+
+AccessType type_of(uint32_t what) {
+  return (what & kDhMonitorStrong) != 0 ? AccessType::kWrite : AccessType::kRead;
+}
+
+bool is_ignored(const Thread* thread, AccessType type) {
+  return (type == AccessType::kWrite ? thread->ignore_writes : thread->ignore_reads) != 0;
+}
+
+void start_at(const void* address, size_t size, uint32_t what, uintptr_t pc, const void* frame) {
+  Thread* const thread = acting();
+  if (thread == nullptr || size == 0 || is_ignored(thread, type_of(what))) return;
+  Inside const inside(thread);
+  Cost const cost(thread);
+  if (!spend(thread, what)) return;
+  StartRequest const request{reinterpret_cast<uintptr_t>(address), size, type_of(what), pc, frame};
+  if (size <= kDhMonitorMaxPoint)
+    start_point(thread, request);
+  else
+    start_range(thread, request);
+}
+
+void stop_before_invisible() {
+  Thread* const thread = acting();
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  Cost const cost(thread);
+  ++thread->statistics.invisible;
+  stop_all_even_kept(thread);
+}
+
+}  // namespace
 
 void __dh_module_init(uint32_t abi_version, const char* mode) {
   platform::check_module(abi_version, DEADHEAT_ABI_VERSION, mode, "monitor");
   lane::initialise();
 }
 
-void __dh_monitor_start_slow(const void*, uint32_t) {}
-void __dh_monitor_start_range(const void*, size_t, uint32_t) {}
-void __dh_monitor_start_strided(const void*, size_t, int64_t, uint64_t, uint32_t) {}
-void __dh_monitor_release_slow() {}
-void __dh_monitor_keep(const void*, uint32_t) {}
-void __dh_monitor_kept() {}
-void __dh_monitor_calling_slow(const void*) {}
-void __dh_monitor_returning_slow(const void*) {}
+void __dh_monitor_start_slow(const void* address, uint32_t what) {
+  start_at(address, what >> kDhMonitorSizeShift, what, DH_PC, DH_CALLER_FRAME);
+}
+
+void __dh_monitor_start_range(const void* address, size_t size, uint32_t what) {
+  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_hot.limit) return;
+  start_at(address, size, what, DH_PC, DH_CALLER_FRAME);
+}
+
+void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride, uint64_t count, uint32_t what) {
+  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_hot.limit) return;
+  Thread* const thread = acting();
+  if (thread == nullptr || count == 0 || size == 0 || is_ignored(thread, type_of(what))) return;
+  Inside const inside(thread);
+  Cost const cost(thread);
+  if (!spend(thread, what)) return;
+  auto const begin = reinterpret_cast<uintptr_t>(address);
+  StartRequest request{begin, size, type_of(what), DH_PC, DH_CALLER_FRAME};
+  // The gaps are not accessed, so this is no range. Some from either end stand for all.
+  constexpr uint64_t kEach = 8;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (i == kEach && count > 2 * kEach) i = count - kEach;
+    request.address = begin + i * static_cast<uint64_t>(stride);
+    if (size <= kDhMonitorMaxPoint)
+      start_point(thread, request);
+    else
+      start_range(thread, request);
+  }
+}
+
+void __dh_monitor_release_slow() {
+  Thread* const thread = acting();
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  Cost const cost(thread);
+  stop_all(thread);
+}
+
+void __dh_monitor_keep(const void* address, uint32_t what) {
+  Thread* const thread = acting();
+  if (thread == nullptr || __dh_monitor_hot.limit == 0 || is_ignored(thread, type_of(what))) return;
+  Inside const inside(thread);
+  Cost const cost(thread);
+  if (!spend(thread, what)) return;
+  keep_point(thread, {reinterpret_cast<uintptr_t>(address), what >> kDhMonitorSizeShift, type_of(what), DH_PC,
+                      DH_CALLER_FRAME});
+}
+
+void __dh_monitor_kept_slow() {
+  if (Thread* const thread = current_thread) end_keep(thread);
+}
+
+void __dh_monitor_calling_slow(const void* function) {
+  if (!is_visible_function(reinterpret_cast<uintptr_t>(function))) stop_before_invisible();
+}
+
+void __dh_monitor_returning_slow(const void* return_address) {
+  if (return_address == nullptr || !is_visible_return(reinterpret_cast<uintptr_t>(return_address)))
+    stop_before_invisible();
+}

@@ -18,3 +18,7 @@ void __dh_monitor_calling(const void* function) {
 void __dh_monitor_returning(const void* return_address) {
   if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_returning_slow(return_address);
 }
+
+void __dh_monitor_kept() {
+  if (__builtin_expect(__dh_monitor_hot.kept != 0, 0)) __dh_monitor_kept_slow();
+}

@@ -1,10 +1,12 @@
 // The monitor lane's side of lane.h: every release stops monitors; accesses made by library calls start some.
 #include "runtime/lane.h"
 
+#include "runtime/monitor/pace.h"
 #include "runtime/monitor/report.h"
 #include "runtime/monitor/table.h"
 #include "runtime/monitor/thread.h"
 #include "runtime/platform/memory.h"
+#include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
@@ -71,19 +73,74 @@ void releasing() {
 // --- Accesses and memory
 // ----------------------------------------------------------------------------------------------------
 
-void read(const void*, size_t, Pc) {}
-void write(void*, size_t, Pc) {}
-void allocated(void*, size_t, Pc) {}
-void freeing(void* address, Pc) {
-  if (address != nullptr) releasing();
+namespace {
+
+// The frame pointer of the code that called the interposed function: up from here, past the interposer's own frames.
+const void* frame_of(Pc pc) {
+  const auto* frame = static_cast<const uintptr_t*>(__builtin_frame_address(0));
+  for (int i = 0; i < 4; ++i) {
+    auto const* const next = reinterpret_cast<const uintptr_t*>(frame[0]);
+    if (frame[1] == pc.value) return next;
+    if (next <= frame || next - frame > 1024) return nullptr;
+    frame = next;
+  }
+  return nullptr;
 }
+
+void accessed(const void* address, size_t size, AccessType type, Pc pc) {
+  if (__builtin_expect(__atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED) == 0, 1) || size == 0) return;
+  Thread* const thread = current_thread;
+  if (thread == nullptr || thread->inside != 0 || thread->number == 0) return;
+  if ((type == AccessType::kWrite ? thread->ignore_writes : thread->ignore_reads) != 0) return;
+  if (platform::is_in_loader(pc.value)) return;
+  Inside const inside(thread);
+  start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc)});
+}
+
+}  // namespace
+
+__attribute__((noinline)) void read(const void* address, size_t size, Pc pc) {
+  accessed(address, size, AccessType::kRead, pc);
+}
+__attribute__((noinline)) void write(void* address, size_t size, Pc pc) {
+  accessed(address, size, AccessType::kWrite, pc);
+}
+
+void allocated(void*, size_t, Pc) {}
 void mapped(void*, size_t, Pc) {}
-void unmapping(void*, size_t, Pc) { releasing(); }
+
+// What this thread did to the memory is ordered, by the allocator's own means, before what the next owner does: that is
+// a release of the block, and only of the block. Its size is not known here; stopping too much is not wrong.
+void freeing(void* address, Pc) {
+  if (address == nullptr || __builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  stop_within(thread, reinterpret_cast<uintptr_t>(address), ~uintptr_t{0});
+}
+
+void unmapping(void* address, size_t size, Pc) {
+  if (__builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  auto const begin = reinterpret_cast<uintptr_t>(address);
+  stop_within(thread, begin, begin + size);
+}
 
 // --- Order
 // ------------------------------------------------------------------------------------------------------------------
 
-void acquire(const volatile void*) { releasing(); }
+// A signal handler acquires what its sender released, between any two instructions of the code it interrupts: whatever
+// is monitored for an access that is still to come must end here. Ordinary code has no such monitors at an acquire, and
+// those of accesses already made end a little early.
+void acquire(const volatile void*) {
+  if (__builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  stop_all_even_kept(thread);
+}
 void release(const volatile void*) { releasing(); }
 void release_store(const volatile void*) { releasing(); }
 void forget(const volatile void*) {}
@@ -160,6 +217,7 @@ void thread_named(pthread_t handle, const char* name) {
 void fork_preparing() {
   report_fork_preparing();
   threads_fork_preparing();
+  pace_fork_preparing();
   platform::memory_fork_preparing();
 }
 
@@ -167,12 +225,16 @@ void before_exec() { write_end(0); }
 
 void fork_parent() {
   platform::memory_fork_done();
+  pace_fork_parent();
   threads_fork_parent();
   report_fork_parent();
 }
 
 void fork_child() {
   platform::memory_fork_done();
+  if (current_thread != nullptr) stop_all_even_kept(current_thread);
+  table_fork_child();
+  pace_fork_child();
   threads_fork_child(current_thread);
   report_fork_child();
   if (platform::options().log != nullptr) {

@@ -1,13 +1,172 @@
 #include "runtime/monitor/pace.h"
 
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
 #include "runtime/monitor_abi.h"
+#include "runtime/platform/memory.h"
+#include "runtime/platform/options.h"
+#include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
 
 uint32_t __dh_monitor_gate;
 
 namespace deadheat::monitor {
 
+bool pace_measures;
+
+namespace {
+
+// Shares in hundredths of a percent. See pace.h.
+constexpr uint64_t kClosedShare = 100;
+constexpr uint64_t kInlineShare = 10000;
+constexpr uint64_t kWhole = 10000;
+constexpr uint64_t kShortestWindowUs = 500;
+
+platform::Spinlock gate_lock;
+uint32_t live_threads = 1;
+bool window_open = true;
+bool helper_runs;
+uint64_t spent_cycles;  // since the window opened
+Pace pace;
+
+// REQUIRES: gate_lock.
+void set_gate() {
+  __atomic_store_n(&__dh_monitor_gate, live_threads > 1 && window_open ? 1u : 0u, __ATOMIC_RELAXED);
+}
+
+void set_window(bool open) {
+  platform::SpinGuard const guard(gate_lock);
+  window_open = open;
+  set_gate();
+}
+
+uint64_t now_us() {
+  timespec t{};
+  platform::syscall6(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&t));
+  return static_cast<uint64_t>(t.tv_sec) * 1000000 + static_cast<uint64_t>(t.tv_nsec) / 1000;
+}
+
+void sleep_us(uint64_t us) {
+  timespec t{static_cast<time_t>(us / 1000000), static_cast<long>(us % 1000000 * 1000)};
+  platform::syscall6(SYS_nanosleep, reinterpret_cast<long>(&t), 0);
+}
+
+struct Random {
+  uint64_t state;
+  uint64_t below(uint64_t bound) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state % bound;
+  }
+};
+
+// The share of the time that the next period is open for, after a window of `open_cycles` in which the program's threads
+// lost `spent` cycles altogether.
+uint64_t next_share(uint64_t share, uint64_t open_cycles, uint64_t spent) {
+  uint64_t const budget = platform::options().monitor.budget;
+  uint64_t const threads = live_threads > 1 ? live_threads : 1;
+  uint64_t const room = budget > kClosedShare ? budget - kClosedShare : budget / 4;
+  // Time lost beside time worked, per thread.
+  uint64_t const available = open_cycles * threads;
+  uint64_t const worked = available > spent ? available - spent : 1;
+  uint64_t const lost = spent * kWhole / (worked + 1) + kInlineShare;
+  uint64_t const wanted = room * kWhole / lost;
+  uint64_t const smooth = (share * 3 + wanted) / 4;
+  return smooth < 1 ? 1 : smooth > kWhole ? kWhole : smooth;
+}
+
+[[noreturn]] void run_helper() {
+  const platform::MonitorOptions& options = platform::options().monitor;
+  Random random{pace_clock() | 1};
+  uint64_t share = options.budget != 0 ? options.budget / 4 + 1 : options.sample;
+  uint64_t const mean_us = uint64_t{options.period_ms} * 1000;
+  for (;;) {
+    // Half to one and a half times the mean; longer if the window would become too short to show anything.
+    uint64_t period = mean_us / 2 + random.below(mean_us);
+    uint64_t window = period * share / kWhole;
+    if (window < kShortestWindowUs) {
+      period = period * kShortestWindowUs / (window + 1);
+      window = kShortestWindowUs;
+    }
+    uint64_t const before = (period - window) / 2;
+    sleep_us(before);
+    __atomic_store_n(&spent_cycles, uint64_t{0}, __ATOMIC_RELAXED);
+    uint64_t const opened = now_us();
+    uint64_t const opened_at = pace_clock();
+    set_window(true);
+    sleep_us(window);
+    set_window(false);
+    uint64_t const cycles = pace_clock() - opened_at;
+    uint64_t const us = now_us() - opened;
+    ++pace.windows;
+    pace.open_us += us;
+    if (options.budget != 0) share = next_share(share, cycles, __atomic_load_n(&spent_cycles, __ATOMIC_RELAXED));
+    // A window that became longer than it should, because we were not woken, is made up for.
+    uint64_t const late = us > window ? us - window : 0;
+    sleep_us(period - window - before + late * (kWhole - share) / share);
+  }
+}
+
+constexpr size_t kStackBytes = size_t{64} << 10;
+
+// REQUIRES: gate_lock.
+void start_helper() {
+  auto* const stack = static_cast<char*>(platform::try_map_pages(kStackBytes));
+  if (stack == nullptr) return;
+  uint64_t const all = ~uint64_t{0};
+  uint64_t old = 0;
+  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all), reinterpret_cast<long>(&old), 8);
+  long const flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  char* const top = stack + kStackBytes - 64;
+  long result;
+  // The new thread has an empty stack: it must not return from here.
+  __asm__ volatile(
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xorl %%ebp, %%ebp\n\t"
+      "callq *%[run]\n\t"
+      "ud2\n\t"
+      "1:"
+      : "=a"(result)
+      : "a"(SYS_clone), "D"(flags), "S"(top), "d"(0), [run] "r"(&run_helper)
+      : "rcx", "r11", "r10", "r8", "memory");
+  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&old), 0, 8);
+  if (platform::failed(result))
+    platform::sys_munmap(stack, kStackBytes);
+  else
+    helper_runs = true;
+}
+
+}  // namespace
+
+Pace current_pace() { return pace; }
+
 void pace_threads(uint32_t live) {
-  __atomic_store_n(&__dh_monitor_gate, live > 1 ? 1u : 0u, __ATOMIC_RELAXED);
+  const platform::MonitorOptions& options = platform::options().monitor;
+  platform::SpinGuard const guard(gate_lock);
+  live_threads = live;
+  bool const samples = options.budget != 0 || options.sample < kWhole;
+  if (live > 1 && samples && !helper_runs) {
+    window_open = false;
+    pace_measures = options.budget != 0;
+    start_helper();
+  }
+  set_gate();
+}
+
+void pace_spent(uint64_t cycles) { __atomic_fetch_add(&spent_cycles, cycles, __ATOMIC_RELAXED); }
+
+void pace_fork_preparing() { gate_lock.lock(); }
+void pace_fork_parent() { gate_lock.unlock(); }
+void pace_fork_child() {
+  helper_runs = false;
+  live_threads = 1;
+  set_gate();
+  gate_lock.unlock();
 }
 
 }  // namespace deadheat::monitor

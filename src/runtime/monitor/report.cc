@@ -1,6 +1,8 @@
 #include "runtime/monitor/report.h"
 
+#include "runtime/monitor/pace.h"
 #include "runtime/platform/memory.h"
+#include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
@@ -14,28 +16,226 @@ using platform::SpinGuard;
 using platform::Text;
 
 platform::Spinlock report_lock;
+
+// --- One finding per pair of places
+// -------------------------------------------------------------------------------------
+
+struct Place {
+  uintptr_t pc = 0;
+  AccessType type = AccessType::kRead;
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+struct Known {
+  Place first, second;
+  uint64_t instances;
+};
+Known* known;
 size_t known_count;
+size_t known_capacity;
+
+// In front of the list, so that a race that is found again and again costs next to nothing.
+struct Recent {
+  uint64_t key;
+  uint64_t index;
+};
+Recent recent[256];
+
+uint64_t key_of(const Place& a, const Place& b) {
+  uint64_t const one = a.pc * 2 + (a.type == AccessType::kWrite ? 1 : 0);
+  uint64_t const two = b.pc * 2 + (b.type == AccessType::kWrite ? 1 : 0);
+  return one * 0x9E3779B97F4A7C15ull ^ two * 0xC2B2AE3D27D4EB4Full;
+}
+
+// REQUIRES: report_lock. The number of the pair, and whether it is new.
+size_t find_pair(const Place& a, const Place& b, bool* fresh) {
+  for (size_t i = 0; i < known_count; ++i) {
+    if (known[i].first == a && known[i].second == b) {
+      ++known[i].instances;
+      *fresh = false;
+      return i;
+    }
+  }
+  if (known_count == known_capacity) {
+    size_t const capacity = known_capacity == 0 ? 64 : known_capacity * 2;
+    auto* const grown = static_cast<Known*>(platform::allocate(capacity * sizeof(Known)));
+    for (size_t i = 0; i < known_count; ++i) grown[i] = known[i];
+    platform::release(known, known_capacity * sizeof(Known));
+    known = grown;
+    known_capacity = capacity;
+  }
+  known[known_count] = {a, b, 1};
+  *fresh = true;
+  return known_count++;
+}
+
+// --- Races the program declared benign
+// ------------------------------------------------------------------------------
+
+struct Benign {
+  Benign* next;
+  uintptr_t address;
+  size_t size;
+};
+Benign* benign_ranges;
+uint64_t benign_races;
+
+bool is_benign(uintptr_t address) {
+  for (Benign* b = benign_ranges; b != nullptr; b = b->next) {
+    if (address >= b->address && address - b->address < b->size) return true;
+  }
+  return false;
+}
+
+// --- Lines
+// -------------------------------------------------------------------------------------------------------------
+
+unsigned modules_written;
+
+void write_modules() {
+  unsigned const count = platform::read_modules();
+  for (; modules_written < count; ++modules_written) {
+    const platform::Module& m = platform::module_number(modules_written);
+    Text line;
+    line.append("{\"t\":\"module\",\"id\":%u,\"path\":", modules_written);
+    line.append_json_string(m.path);
+    line.append(",\"base\":\"0x%lx\",\"begin\":\"0x%lx\",\"end\":\"0x%lx\"}\n", m.base, m.begin, m.end);
+    raw_write(line);
+  }
+}
+
+void append_stack(Text& text, const Stack& stack) {
+  text.append_char('[');
+  for (unsigned i = 0; i < stack.count; ++i) {
+    // Code that was not built by the wrappers may use the frame pointer for something else: then the walk ends where it
+    // stops making sense.
+    if (i > 1 && platform::module_at(stack.pcs[i]) == nullptr) break;
+    text.append("%s\"0x%lx\"", i != 0 ? "," : "", stack.pcs[i]);
+  }
+  text.append_char(']');
+}
+
+void write_thread(ThreadInfo& info) {
+  if (info.reported) return;
+  info.reported = true;
+  Text line;
+  line.append("{\"t\":\"thread\",\"id\":%u,\"name\":", info.id);
+  line.append_json_string(info.name);
+  line.append(",\"os\":%d", info.os_id);
+  if (info.id != 0) line.append(",\"parent\":%u", info.parent);
+  line.append(",\"stack\":");
+  append_stack(line, info.created);
+  line.append("}\n");
+  raw_write(line);
+}
+
+void append_access(Text& line, uint32_t thread, const MonitorCopy& access) {
+  line.append("{\"thread\":%u,\"op\":\"%s\",\"size\":%zu,\"addr\":\"0x%lx\",\"stack\":", thread,
+              access.type == AccessType::kWrite ? "write" : "read", access.size, access.address);
+  append_stack(line, access.stack);
+  line.append(",\"locks\":[]}");
+}
+
+void append_variable(Text& line, uintptr_t address) {
+  if (platform::module_at(address) != nullptr) {
+    line.append("\"var\":{\"kind\":\"global\"}");
+    return;
+  }
+  int64_t const owner = stack_owner(address);
+  if (owner >= 0)
+    line.append("\"var\":{\"kind\":\"stack\",\"thread\":%u}", static_cast<unsigned>(owner));
+  else
+    line.append("\"var\":{\"kind\":\"unknown\"}");
+}
 
 }  // namespace
+
+void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const MonitorCopy& other) {
+  Place first{own.stack.pcs[0], own.type};
+  Place second{other.stack.pcs[0], other.type};
+  if (second.pc < first.pc || (second.pc == first.pc && second.type < first.type)) {
+    Place const swap = first;
+    first = second;
+    second = swap;
+  }
+  uint64_t const key = key_of(first, second);
+  Recent& seen = recent[key % 256];
+  if (__atomic_load_n(&seen.key, __ATOMIC_RELAXED) == key) return;
+
+  uintptr_t const address = own.address > other.address ? own.address : other.address;
+  SpinGuard const guard(report_lock);
+  if (is_benign(address)) {
+    ++benign_races;
+    return;
+  }
+  Thread* const other_thread = thread_of_number(number);
+  if (other_thread == nullptr) return;
+  bool fresh = false;
+  size_t const index = find_pair(first, second, &fresh);
+  if (!fresh) {
+    // Often enough to be counted roughly, seldom enough to cost nothing.
+    if (known[index].instances >= 100) __atomic_store_n(&seen.key, key, __ATOMIC_RELAXED);
+    return;
+  }
+  write_modules();
+  write_thread(other_thread->info);
+  write_thread(thread->info);
+  Text line;
+  line.append("{\"t\":\"race\",\"id\":%zu,\"detector\":\"regions\",\"addr\":\"0x%lx\",", index, address);
+  append_variable(line, address);
+  line.append(",\"accesses\":[");
+  append_access(line, thread->info.id, own);
+  line.append_char(',');
+  append_access(line, other_thread->info.id, other);
+  line.append("],\"why\":");
+  Text why;
+  why.append(
+      "thread %u and thread %u were in interference-free regions of these accesses at the same moment: neither "
+      "released or acquired anything that could order them",
+      thread->info.id, other_thread->info.id);
+  line.append_json_string(why.c_str());
+  line.append("}\n");
+  raw_write(line);
+}
 
 uint64_t races_reported() { return __atomic_load_n(&known_count, __ATOMIC_RELAXED); }
 
 void write_end(int status) {
   SpinGuard const guard(report_lock);
   if (platform::options().log == nullptr && known_count == 0) return;
+  for (size_t i = 0; i < known_count; ++i) {
+    if (known[i].instances == 1) continue;
+    Text line;
+    line.append("{\"t\":\"instances\",\"race\":%zu,\"count\":%lu}\n", i, known[i].instances);
+    raw_write(line);
+  }
   Statistics const s = total_statistics();
+  Pace const pace = current_pace();
   Text line;
-  line.append("{\"t\":\"end\",\"exit\":%d,\"statistics\":{\"threads\":%u,\"monitor_starts\":%lu}}\n", status,
-              threads_created(), s.starts);
+  line.append("{\"t\":\"end\",\"exit\":%d,\"statistics\":{\"threads\":%u,\"monitor_starts\":%lu,\"points\":%lu,", status,
+              threads_created(), s.starts, s.points);
+  line.append("\"ranges\":%lu,\"dropped\":%lu,\"replaced\":%lu,\"lost\":%lu,\"stops\":%lu,\"invisible\":%lu,", s.ranges,
+              s.dropped, s.replaced, s.lost, s.releases, s.invisible);
+  line.append("\"benign\":%lu,\"windows\":%lu,\"open_us\":%lu,\"cycles\":%lu,\"runtime_bytes_mapped\":%lu}}\n",
+              benign_races, pace.windows, pace.open_us, s.cycles, platform::mapped_bytes());
   raw_write(line);
 }
 
-void expect_benign(uintptr_t, size_t) {}
+void expect_benign(uintptr_t address, size_t size) {
+  SpinGuard const guard(report_lock);
+  auto* const b = platform::make<Benign>();
+  *b = {benign_ranges, address, size};
+  benign_ranges = b;
+}
 
 void report_fork_preparing() { report_lock.lock(); }
 void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
   platform::raw_log_fork_child();
+  modules_written = 0;
+  known_count = 0;
+  for (Recent& r : recent) r = {};
+  if (current_thread != nullptr) current_thread->info.reported = false;
   report_lock.unlock();
 }
 

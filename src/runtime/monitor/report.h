@@ -1,9 +1,12 @@
-// What the monitor lane writes to the raw log.
+// What the monitor lane writes to the raw log: each race when it is found, what was done at the end.
 #pragma once
 
 #include "runtime/monitor/thread.h"
 
 namespace deadheat::monitor {
+
+// `other` belongs to the live thread of this number.
+void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const MonitorCopy& other);
 
 uint64_t races_reported();
 void write_end(int status);

@@ -1,8 +1,402 @@
 #include "runtime/monitor/table.h"
 
-namespace deadheat::monitor {
+#include "runtime/monitor/report.h"
+#include "runtime/platform/options.h"
 
-void begin_span(Thread* thread) { thread->hot->limit = 0; }
-void stop_all(Thread*) {}
+namespace deadheat::monitor {
+namespace {
+
+// --- Words
+// ---------------------------------------------------------------------------------------------------------------
+
+constexpr unsigned kSetBits = 14;
+constexpr unsigned kWays = 4;
+constexpr unsigned kNumberShift = 9;
+constexpr unsigned kGranuleShift = 20;
+constexpr uint64_t kStrong = uint64_t{1} << 8;
+constexpr uint64_t kBytes = 0xff;
+constexpr uintptr_t kAddressEnd = uintptr_t{1} << 47;
+static_assert(kNumbers == 1u << (kGranuleShift - kNumberShift));
+
+struct alignas(32) Set {
+  uint64_t words[kWays];
+};
+Set table[1u << kSetBits];
+
+uint64_t granule_of(uint64_t word) { return word >> kGranuleShift; }
+uint32_t number_of(uint64_t word) { return (word >> kNumberShift) & (kNumbers - 1); }
+
+Set& set_of(uint64_t granule) { return table[(granule * 0x9E3779B97F4A7C15ull) >> (64 - kSetBits)]; }
+
+uint64_t load(const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
+
+// --- Ranges
+// --------------------------------------------------------------------------------------------------------------
+
+struct Range {
+  uint64_t owner;  // which activation of which thread: count << 12 | number << 1 | strong; 0: nobody's
+  uintptr_t begin;
+  uintptr_t end;
+  Monitor* monitor;
+};
+constexpr unsigned kRanges = 64;
+constexpr unsigned kRangesOfOne = 8;  // of one thread
+Range ranges[kRanges];
+uint64_t ranges_active;  // one bit each; set after the range is written, cleared before it is written again
+uint64_t ranges_taken;
+
+// --- The thread's own records
+// -----------------------------------------------------------------------------------------------
+
+void capture(Stack& stack, const Thread* thread, const StartRequest& request) {
+  stack.pcs[0] = request.pc;
+  unsigned count = 1;
+  // Instrumented functions keep frame pointers; others may use the register for something else. What does not look
+  // like a frame further up this thread's stack ends the walk.
+  auto frame = reinterpret_cast<uintptr_t>(request.frame);
+  uintptr_t low = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (low < thread->stack_low) frame = 0;  // on a signal stack
+  while (count < Stack::kMax && frame > low && (frame & 7) == 0 && frame + 16 <= thread->stack_high) {
+    auto const* const words = reinterpret_cast<const uintptr_t*>(frame);
+    uintptr_t const caller = words[1];
+    if (caller < 4096 || caller >= kAddressEnd) break;
+    stack.pcs[count++] = caller;
+    low = frame;
+    frame = words[0];
+  }
+  stack.count = count;
+}
+
+void begin_writing(Monitor& monitor) {
+  __atomic_store_n(&monitor.version, monitor.version + 1, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+void end_writing(Monitor& monitor) { __atomic_store_n(&monitor.version, monitor.version + 1, __ATOMIC_RELEASE); }
+
+void describe(Monitor& monitor, const Thread* thread, const StartRequest& request) {
+  begin_writing(monitor);
+  monitor.type = request.type;
+  monitor.address = request.address;
+  monitor.size = request.size;
+  capture(monitor.stack, thread, request);
+  end_writing(monitor);
+}
+
+void stop(Thread* thread, Monitor& monitor) {
+  if (monitor.range != 0) {
+    unsigned const i = monitor.range - 1u;
+    __atomic_fetch_and(&ranges_active, ~(uint64_t{1} << i), __ATOMIC_RELEASE);
+    __atomic_store_n(&ranges[i].owner, uint64_t{0}, __ATOMIC_RELEASE);
+    __atomic_fetch_and(&ranges_taken, ~(uint64_t{1} << i), __ATOMIC_RELEASE);
+    monitor.range = 0;
+  } else if (monitor.slot != nullptr) {
+    __atomic_store_n(monitor.slot, uint64_t{0}, __ATOMIC_RELEASE);
+    __atomic_store_n(&monitor.slot, nullptr, __ATOMIC_RELEASE);
+  } else {
+    return;
+  }
+  monitor.kept = false;
+  --thread->hot->active;
+}
+
+// A record for a new monitor. The oldest makes room.
+Monitor& take_record(Thread* thread) {
+  if (thread->count < Thread::kMonitors) return thread->monitors[thread->count++];
+  Monitor& oldest = thread->monitors[thread->next];
+  thread->next = (thread->next + 1) % Thread::kMonitors;
+  if (oldest.slot != nullptr || oldest.range != 0) ++thread->statistics.replaced;
+  stop(thread, oldest);
+  return oldest;
+}
+
+Monitor* record_of(Thread* thread, const uint64_t* slot) {
+  for (unsigned i = thread->count; i-- > 0;) {
+    if (thread->monitors[i].slot == slot) return &thread->monitors[i];
+  }
+  return nullptr;
+}
+
+// --- Races
+// ---------------------------------------------------------------------------------------------------------------
+
+// Copies what another thread wrote down about a monitor that `still_there` says is active.
+template <class StillThere>
+bool read_other(const Monitor& monitor, MonitorCopy* copy, StillThere still_there) {
+  uint32_t const version = __atomic_load_n(&monitor.version, __ATOMIC_ACQUIRE);
+  if ((version & 1) != 0) return false;
+  copy->type = monitor.type;
+  copy->address = __atomic_load_n(&monitor.address, __ATOMIC_RELAXED);
+  copy->size = __atomic_load_n(&monitor.size, __ATOMIC_RELAXED);
+  copy->stack = monitor.stack;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&monitor.version, __ATOMIC_RELAXED) == version && still_there() &&
+         copy->stack.count <= Stack::kMax;
+}
+
+void race(Thread* thread, const StartRequest& request, uint32_t number, const MonitorCopy& other) {
+  MonitorCopy own{};
+  own.type = request.type;
+  own.address = request.address;
+  own.size = request.size;
+  capture(own.stack, thread, request);
+  report_race(thread, own, number, other);
+}
+
+void race_with_point(Thread* thread, const StartRequest& request, const uint64_t& slot, uint64_t word) {
+  Thread* const owner = thread_of_number(number_of(word));
+  if (owner == nullptr) return;
+  for (const Monitor& monitor : owner->monitors) {
+    if (__atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) != &slot) continue;
+    MonitorCopy other{};
+    // First the word, then the record: if the word is a later monitor's, this record has been given up before.
+    if (read_other(monitor, &other, [&] {
+          return load(slot) == word && __atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) == &slot;
+        }))
+      race(thread, request, number_of(word), other);
+    else
+      ++thread->statistics.lost;
+    return;
+  }
+  ++thread->statistics.lost;
+}
+
+bool conflicts(uint64_t word, uint64_t granule, uint64_t bytes, bool strong, uint32_t self) {
+  return granule_of(word) == granule && number_of(word) != self && (word & bytes) != 0 &&
+         (strong || (word & kStrong) != 0);
+}
+
+void look_at_points(Thread* thread, const StartRequest& request, uint64_t granule, uint64_t bytes) {
+  Set& set = set_of(granule);
+  bool const strong = request.type == AccessType::kWrite;
+  for (uint64_t& slot : set.words) {
+    uint64_t const word = load(slot);
+    if (__builtin_expect(conflicts(word, granule, bytes, strong, thread->number), 0))
+      race_with_point(thread, request, slot, word);
+  }
+}
+
+void look_at_ranges(Thread* thread, const StartRequest& request) {
+  uintptr_t const end = request.address + request.size;
+  for (uint64_t left = load(ranges_active); left != 0; left &= left - 1) {
+    Range& range = ranges[__builtin_ctzll(left)];
+    uint64_t const owner = load(range.owner);
+    uint32_t const number = static_cast<uint32_t>(owner >> 1) & (kNumbers - 1);
+    if (number == 0 || number == thread->number) continue;
+    if ((owner & 1) == 0 && request.type != AccessType::kWrite) continue;
+    uintptr_t const begin = __atomic_load_n(&range.begin, __ATOMIC_RELAXED);
+    if (begin >= end || __atomic_load_n(&range.end, __ATOMIC_RELAXED) <= request.address) continue;
+    Monitor* const monitor = __atomic_load_n(&range.monitor, __ATOMIC_RELAXED);
+    MonitorCopy other{};
+    if (monitor != nullptr && read_other(*monitor, &other, [&] { return load(range.owner) == owner; }))
+      race(thread, request, number, other);
+    else
+      ++thread->statistics.lost;
+  }
+}
+
+// The bytes of the granule that [address, address + size) touches.
+uint64_t bytes_in(uint64_t granule, uintptr_t address, uint64_t size) {
+  uintptr_t const base = granule << 3;
+  uintptr_t const from = address > base ? address - base : 0;
+  uintptr_t const to = address + size < base + 8 ? address + size - base : 8;
+  return (kBytes >> (8 - (to - from))) << from;
+}
+
+// One granule of a point.
+void start_granule(Thread* thread, const StartRequest& request, uint64_t granule, bool keep) {
+  bool const strong = request.type == AccessType::kWrite;
+  uint64_t const bytes = bytes_in(granule, request.address, request.size);
+  uint64_t const own =
+      granule << kGranuleShift | uint64_t{thread->number} << kNumberShift | (strong ? kStrong : 0) | bytes;
+  Set& set = set_of(granule);
+  uint64_t* free = nullptr;
+  uint64_t* weaker = nullptr;  // some of the same bytes, monitored no more strongly
+  for (uint64_t& slot : set.words) {
+    uint64_t const word = load(slot);
+    if (word == 0) {
+      free = &slot;
+    } else if (granule_of(word) == granule) {
+      if (number_of(word) != thread->number) {
+        if (__builtin_expect(conflicts(word, granule, bytes, strong, thread->number), 0))
+          race_with_point(thread, request, slot, word);
+      } else if ((word & bytes) == bytes && (!strong || (word & kStrong) != 0)) {
+        if (!keep) return;  // monitored already
+        if (Monitor* const record = record_of(thread, &slot)) {
+          // What it stands for from here on is the access that comes.
+          describe(*record, thread, request);
+          record->kept = true;
+          __atomic_store_n(&slot, own, __ATOMIC_RELEASE);
+          record->word = own;
+        }
+        return;
+      } else if ((word & bytes) == (word & kBytes) && (strong || (word & kStrong) == 0)) {
+        weaker = &slot;
+      }
+    }
+  }
+  if (weaker != nullptr) {
+    if (Monitor* const record = record_of(thread, weaker)) {
+      describe(*record, thread, request);
+      record->kept = keep;
+      record->word = own;
+      __atomic_exchange_n(weaker, own, __ATOMIC_SEQ_CST);
+      look_at_points(thread, request, granule, bytes);
+    }
+    return;
+  }
+  if (free == nullptr) {
+    ++thread->statistics.dropped;
+    return;
+  }
+  Monitor& record = take_record(thread);
+  describe(record, thread, request);
+  record.word = own;
+  record.kept = keep;
+  __atomic_store_n(&record.slot, free, __ATOMIC_RELAXED);
+  uint64_t expected = 0;
+  if (!__atomic_compare_exchange_n(free, &expected, own, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    // Somebody was faster. The record stays empty until the next release.
+    __atomic_store_n(&record.slot, nullptr, __ATOMIC_RELAXED);
+    ++thread->statistics.dropped;
+    return;
+  }
+  ++thread->hot->active;
+  ++thread->statistics.points;
+  // Who published since we looked?
+  for (uint64_t& slot : set.words) {
+    if (&slot == free) continue;
+    uint64_t const word = load(slot);
+    if (__builtin_expect(conflicts(word, granule, bytes, strong, thread->number), 0))
+      race_with_point(thread, request, slot, word);
+  }
+}
+
+void start(Thread* thread, const StartRequest& request, bool keep) {
+  ++thread->statistics.starts;
+  if (request.address + request.size >= kAddressEnd) return;
+  uint64_t const last = (request.address + request.size - 1) >> 3;
+  for (uint64_t granule = request.address >> 3; granule <= last; ++granule)
+    start_granule(thread, request, granule, keep);
+  if (__builtin_expect(load(ranges_active) != 0, 0)) look_at_ranges(thread, request);
+}
+
+void stop_some(Thread* thread, bool even_kept) {
+  unsigned left = 0;
+  for (unsigned i = 0; i < thread->count; ++i) {
+    Monitor& monitor = thread->monitors[i];
+    if (monitor.kept && !even_kept) {
+      ++left;
+      continue;
+    }
+    stop(thread, monitor);
+  }
+  // Records do not move: others look at them. Only an empty list starts from its beginning again.
+  if (left == 0) thread->count = thread->next = 0;
+  ++thread->statistics.releases;
+  begin_span(thread);
+}
+
+}  // namespace
+
+void start_point(Thread* thread, const StartRequest& request) { start(thread, request, false); }
+
+void keep_point(Thread* thread, const StartRequest& request) {
+  start(thread, request, true);
+  thread->hot->kept = 1;
+}
+
+void end_keep(Thread* thread) {
+  thread->hot->kept = 0;
+  for (unsigned i = 0; i < thread->count; ++i) thread->monitors[i].kept = false;
+}
+
+void start_range(Thread* thread, const StartRequest& request) {
+  if (request.size == 0) return;
+  if (request.size <= kDhMonitorMaxPoint) return start_point(thread, request);
+  ++thread->statistics.starts;
+  uintptr_t const begin = request.address;
+  uintptr_t const end = begin + request.size;
+  if (end >= kAddressEnd || end < begin) return;
+  bool const strong = request.type == AccessType::kWrite;
+
+  unsigned own = 0;
+  for (unsigned i = 0; i < thread->count; ++i) {
+    const Monitor& monitor = thread->monitors[i];
+    if (monitor.range == 0) continue;
+    ++own;
+    if (monitor.address <= begin && end <= monitor.address + monitor.size &&
+        (!strong || monitor.type == AccessType::kWrite))
+      return;  // monitored already
+  }
+  uint64_t taken = load(ranges_taken);
+  unsigned place = kRanges;
+  while (own < kRangesOfOne && taken != ~uint64_t{0}) {
+    place = static_cast<unsigned>(__builtin_ctzll(~taken));
+    if (__atomic_compare_exchange_n(&ranges_taken, &taken, taken | uint64_t{1} << place, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+      break;
+    place = kRanges;
+  }
+  if (place != kRanges) {
+    Monitor& record = take_record(thread);
+    describe(record, thread, request);
+    record.kept = false;
+    record.range = static_cast<uint8_t>(place + 1);
+    Range& range = ranges[place];
+    __atomic_store_n(&range.begin, begin, __ATOMIC_RELAXED);
+    __atomic_store_n(&range.end, end, __ATOMIC_RELAXED);
+    __atomic_store_n(&range.monitor, &record, __ATOMIC_RELAXED);
+    __atomic_store_n(&range.owner, ++thread->activations << 12 | uint64_t{thread->number} << 1 | (strong ? 1 : 0),
+                     __ATOMIC_RELEASE);
+    __atomic_fetch_or(&ranges_active, uint64_t{1} << place, __ATOMIC_SEQ_CST);
+    ++thread->hot->active;
+    ++thread->statistics.ranges;
+  } else {
+    ++thread->statistics.dropped;
+  }
+  look_at_ranges(thread, request);
+  // Points at both ends: where two threads' shares of an array meet is where mistakes are made.
+  constexpr uint64_t kEach = 24;
+  uint64_t const first = begin >> 3;
+  uint64_t const last = (end - 1) >> 3;
+  for (uint64_t granule = first; granule <= last; ++granule) {
+    if (granule == first + kEach && last - first >= 2 * kEach) granule = last - kEach + 1;
+    look_at_points(thread, request, granule, bytes_in(granule, begin, request.size));
+  }
+}
+
+void stop_all(Thread* thread) { stop_some(thread, false); }
+void stop_all_even_kept(Thread* thread) { stop_some(thread, true); }
+
+void stop_within(Thread* thread, uintptr_t begin, uintptr_t end) {
+  for (unsigned i = 0; i < thread->count; ++i) {
+    Monitor& monitor = thread->monitors[i];
+    if (monitor.address < end && begin < monitor.address + monitor.size) stop(thread, monitor);
+  }
+}
+
+void begin_span(Thread* thread) {
+  DhMonitorHot* const hot = thread->hot;
+  uint32_t const cap = platform::options().monitor.cap;
+  if (thread->number == 0) {
+    hot->limit = 0;
+  } else if (cap == 0) {
+    hot->limit = ~0u;
+  } else {
+    if (++thread->span == 1u << (32 - kDhMonitorCountBits)) {
+      for (uint32_t& used : hot->used) used = 0;
+      thread->span = 1;
+    }
+    hot->limit = (thread->span << kDhMonitorCountBits) + cap;
+  }
+}
+
+void table_fork_child() {
+  for (Set& set : table) {
+    for (uint64_t& word : set.words) word = 0;
+  }
+  for (Range& range : ranges) range = {};
+  ranges_active = ranges_taken = 0;
+}
 
 }  // namespace deadheat::monitor

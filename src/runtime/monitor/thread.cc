@@ -6,6 +6,7 @@
 #include "runtime/monitor/pace.h"
 #include "runtime/monitor/table.h"
 #include "runtime/platform/memory.h"
+#include "runtime/platform/options.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 #include "runtime/platform/unwind.h"
@@ -96,6 +97,7 @@ void Statistics::add(const Statistics& o) {
   points += o.points;
   ranges += o.ranges;
   dropped += o.dropped;
+  lost += o.lost;
   replaced += o.replaced;
   releases += o.releases;
   invisible += o.invisible;
@@ -126,7 +128,8 @@ void threads_initialise() {
   size_t stack = size_t{8} << 20;
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (size_t{64} << 20)) stack = limit.rlim_cur;
   auto const here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  main->stack_high = (here + (size_t{1} << 20)) & ~uintptr_t{4095};
+  auto const top = reinterpret_cast<uintptr_t>(platform::environment());  // the kernel put it above everything else
+  main->stack_high = top > here ? top : here;
   main->stack_low = here - stack;
 }
 
@@ -156,7 +159,7 @@ void thread_start(Thread* thread) {
 }
 
 void thread_finish(Thread* thread) {
-  stop_all(thread);
+  stop_all_even_kept(thread);
   *thread->hot = {};
   thread->hot = nullptr;
   current_thread = nullptr;

@@ -48,6 +48,7 @@ struct Statistics {
   uint64_t points;     // point monitors that became active
   uint64_t ranges;     // range monitors that became active
   uint64_t dropped;    // no room in the table
+  uint64_t lost;         // overlaps seen whose other side was gone before its stack was read
   uint64_t replaced;   // stopped early to make room for a newer one
   uint64_t releases;   // that stopped something
   uint64_t invisible;  // of these, calls of or returns to invisible code
@@ -67,6 +68,7 @@ struct Thread {
   uint32_t next = 0;   // which monitor to replace when all are in use
   uint32_t count = 0;  // how many monitors are in use
   uint64_t random = 0;
+  uint64_t activations = 0;  // of ranges
   bool any_kept = false;
   DhMonitorHot* hot = nullptr;
   uintptr_t stack_low = 0;
@@ -81,7 +83,16 @@ struct Thread {
   Thread* next_live = nullptr;
   Thread* previous_live = nullptr;
 
+  uint32_t skip[kDhMonitorPlaces];  // with random caps: how often a place is passed over before its next monitor
   Monitor monitors[kMonitors];
+};
+
+// A monitor as a report shows it.
+struct MonitorCopy {
+  AccessType type;
+  uintptr_t address;
+  uint64_t size;
+  Stack stack;
 };
 
 // Null for threads the runtime never saw start, and after a thread's end: they monitor nothing.

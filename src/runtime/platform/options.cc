@@ -48,6 +48,37 @@ int to_descriptor(const char* value) {
   return number;
 }
 
+// "12%", "0.5%" or "12", in hundredths of a percent.
+uint32_t to_share(const char* key, const char* value) {
+  uint32_t whole = 0;
+  uint32_t hundredths = 0;
+  const char* p = value;
+  bool good = *p >= '0' && *p <= '9';
+  for (; *p >= '0' && *p <= '9' && whole <= 100; ++p) whole = whole * 10 + static_cast<uint32_t>(*p - '0');
+  if (*p == '.') {
+    ++p;
+    for (uint32_t weight = 10; *p >= '0' && *p <= '9'; ++p, weight /= 10)
+      hundredths += weight * static_cast<uint32_t>(*p - '0');
+  }
+  if (*p == '%') ++p;
+  uint32_t const share = whole * 100 + hundredths;
+  if (!good || *p != '\0' || share == 0 || share > 10000)
+    die(2, "DEADHEAT_OPTIONS: %s: expected a percentage above 0 and up to 100, found '%s'", key, value);
+  return share;
+}
+
+uint32_t to_number(const char* key, const char* value, uint32_t low, uint32_t high) {
+  uint32_t number = 0;
+  bool good = *value != '\0';
+  for (const char* p = value; *p != '\0' && good; ++p) {
+    good = *p >= '0' && *p <= '9' && number <= high;
+    number = number * 10 + static_cast<uint32_t>(*p - '0');
+  }
+  if (!good || number < low || number > high)
+    die(2, "DEADHEAT_OPTIONS: %s: expected a number from %u to %u, found '%s'", key, low, high, value);
+  return number;
+}
+
 Filter to_filter(const char* value) {
   if (same(value, "spans")) return Filter::kSpans;
   if (same(value, "tree")) return Filter::kTree;
@@ -73,6 +104,16 @@ void take(Options& options, const char* item) {
     options.arena = to_descriptor(v);
   else if ((v = value_of(item, "exitcode")))
     options.exitcode = to_exit_code(v);
+  else if ((v = value_of(item, "sample")))
+    options.monitor.sample = to_share("sample", v);
+  else if ((v = value_of(item, "budget")))
+    options.monitor.budget = to_share("budget", v);
+  else if ((v = value_of(item, "cap")))
+    options.monitor.cap = to_number("cap", v, 0, 255);
+  else if ((v = value_of(item, "random_cap")))
+    options.monitor.random = to_bool("random_cap", v);
+  else if ((v = value_of(item, "period")))
+    options.monitor.period_ms = to_number("period", v, 1, 60000);
   else
     die(2, "DEADHEAT_OPTIONS: unknown option '%s'", item);
 }

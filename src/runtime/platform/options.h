@@ -7,6 +7,15 @@ namespace deadheat::platform {
 
 enum class Filter : uint8_t { kSpans, kTree, kNone };
 
+// Of the monitor lane. Shares are in hundredths of a percent.
+struct MonitorOptions {
+  uint32_t sample = 10000;    // share of the time in which monitors are started
+  uint32_t budget = 0;        // how much slower the program may become; 0: no limit, `sample` decides
+  uint32_t cap = 10;          // monitors a place may start between two releases of a thread; 0: any number
+  bool random = false;        // which of a place's executions these are is random
+  uint32_t period_ms = 100;   // mean time between the beginnings of two sampling windows
+};
+
 struct Options {
   const char* log =
       nullptr;  // raw findings go to LOG.<pid>; without it, to a `deadheat report-raw` started when needed
@@ -17,6 +26,7 @@ struct Options {
   bool quiet = false;
   const char* record = nullptr;  // the folder of the recording (record lane)
   int arena = -1;  // the descriptor of the memory shared with its writer; without it, one is started
+  MonitorOptions monitor;
 };
 
 // Before libc has set up its own `environ`: the environment as the kernel gave it.
