@@ -121,7 +121,7 @@ class CheckCommand : public Command {
     watching.program.words = {"./" + stem()};
     watching.program.words.insert(watching.program.words.end(), rest.begin(), rest.end());
     if (lane_.mode() == "record") return record_program(watching.program, record_, reporting_, again(rest));
-    watching.filter = lane_.filter();
+    watching.options = lane_.runtime_options();
     auto watched = watch(watching, folder.path(), reporting_.suppressions());
     if (!watched) return fail(watched.error().message);
     if (!watched->any_log) {

@@ -65,7 +65,7 @@ class RunCommand : public Command {
     Watching watching;
     watching.program.file = file;
     watching.program.words = rest;
-    watching.filter = lane_.filter();
+    watching.options = lane_.runtime_options();
     auto watched = watch(watching, folder.path(), reporting_.suppressions());
     if (!watched) {
       complain(watched.error().message);

@@ -1,4 +1,4 @@
-// --mode, --detectors and --filter of the commands that run a program.
+// --mode and what belongs to one lane or another, of the commands that run a program.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,12 +13,18 @@ class LaneOptions {
   bool prepare() const;
 
   const std::string& mode() const { return mode_; }  // empty: not asked for
-  const std::string& filter() const { return filter_; }
+  // For the runtime (DEADHEAT_OPTIONS), empty if nothing was asked for.
+  std::string runtime_options() const;
 
  private:
   std::string mode_;
   std::string detectors_;
   std::string filter_;
+  // Of the monitor lane.
+  std::string sample_;
+  std::string budget_;
+  std::string cap_;
+  bool random_cap_ = false;
 };
 
 }  // namespace deadheat::cli

@@ -20,7 +20,7 @@ std::string runtime_options(const Watching& watching, const std::string& folder)
   std::string options = users == nullptr ? std::string() : users;
   if (!options.empty()) options += ' ';
   options += fmt::format("log={}/raw", folder);
-  if (!watching.filter.empty()) options += fmt::format(" filter={}", watching.filter);
+  if (!watching.options.empty()) options += " " + watching.options;
   return options;
 }
 

@@ -13,8 +13,8 @@ namespace deadheat::cli {
 
 struct Watching {
   ProgramStart program;
-  std::string filter;  // spans, tree, none, or empty for the runtime's default
-  std::string mode;    // the lane that was asked for, or empty
+  std::string options;  // for the runtime, besides where its log goes
+  std::string mode;     // the lane that was asked for, or empty
 };
 
 struct Watched {

@@ -125,12 +125,13 @@ void InterferenceFreeRegions::add_callee(const CallBase& call) {
   }
 }
 
-bool InterferenceFreeRegions::comes_to_an_end(const Loop& loop, LoopInfo& loops, ScalarEvolution& evolution) const {
+bool InterferenceFreeRegions::comes_to_an_end(const Loop& loop, LoopInfo& loops,
+                                              ScalarEvolution& evolution) const {
   if (evolution.hasLoopInvariantBackedgeTakenCount(&loop)) return true;
   if (!isMustProgress(&loop) || loop.hasNoExitBlocks()) return false;
   for (const BasicBlock* block : loop.blocks()) {
-    if (const Loop* inner = loops.getLoopFor(block); inner != &loop && block == inner->getHeader() &&
-                                                     !comes_to_an_end(*inner, loops, evolution))
+    if (const Loop* inner = loops.getLoopFor(block);
+        inner != &loop && block == inner->getHeader() && !comes_to_an_end(*inner, loops, evolution))
       return false;
     for (const Instruction& instruction : *block) {
       if (instruction.isAtomic() || instruction.isVolatile()) return false;

@@ -1,14 +1,15 @@
-// What a function is certain to access: the backwards must-analysis of "IFRit: Interference-Free Regions for Dynamic
-// Data-Race Detection" (Effinger-Dean, Lucia, Ceze, Grossman, Boehm; OOPSLA 2012), section 3.5.
+// What a function is certain to access: the backwards must-analysis of "IFRit: Interference-Free Regions for
+// Dynamic Data-Race Detection" (Effinger-Dean, Lucia, Ceze, Grossman, Boehm; OOPSLA 2012), section 3.5.
 //
 // For every point p of a function, two sets of locations:
 //
 //   W[p]    certainly written on every path from p before the next acquire
 //   RW[p]   certainly read or written on every path from p before the next acquire
 //
-// Where a location is in RW[p], the thread is in an interference-free region of an access to it: nothing it acquires
-// any more can order another thread's conflicting access before its own. There a weak monitor may be started; where it
-// is in W[p], a strong one. Figure 6 of the paper, with p' the point after the statement at p:
+// Where a location is in RW[p], the thread is in an interference-free region of an access to it: nothing it
+// acquires any more can order another thread's conflicting access before its own. There a weak monitor may be
+// started; where it is in W[p], a strong one. Figure 6 of the paper, with p' the point after the statement at
+// p:
 //
 //   statement              W[p]            RW[p]
 //   load  r = *x           W[p']           RW[p'] + {x}
@@ -22,24 +23,35 @@
 //
 // Where this differs from the paper:
 //
-// - A call empties the sets only if it may acquire or may not come back (MonitorEffects), and a call of a function of
-//   this module adds what its body certainly accesses of globals and of what its arguments point to (RegionSummaries).
-// - Atomic operations acquire and release by their memory order. Their own location is not monitored: it cannot race
+// - A call empties the sets only if it may acquire or may not come back (MonitorEffects), and a call of a
+// function of
+//   this module adds what its body certainly accesses of globals and of what its arguments point to
+//   (RegionSummaries).
+// - Atomic operations acquire and release by their memory order. Their own location is not monitored: it
+// cannot race
 //   with another atomic operation, and monitors do not tell the two apart.
-// - "Certain" is taken at its word. What may throw, exit or run for ever ends certainty. A loop counts as coming to its
-//   end if its number of iterations is known, or if the language promises progress and nothing in it could be waited
-//   for (no atomic or volatile access, no call that is not known); the edge back to the head of any other loop carries
-//   nothing. The paper's intersection would let x into the sets of `for (;;) if (c) x = 1;`.
-// - Each member remembers *which* access it is in the sets for, if it is the same one on all paths: that is the line a
-//   report shows, and a monitor never claims an access that the run did not make. If paths differ (`if (c) x = 1; else
-//   x = 2;`), the location is certain, but a monitor starts only where the access is known, in either branch.
-// - A location is a value of the program plus a constant offset and a size. Above the definition of that value it has
-//   no name: a monitor can start right after the definition at the earliest (section 3.6, short-scope monitors).
+// - "Certain" is taken at its word. What may throw, exit or run for ever ends certainty. A loop counts as
+// coming to its
+//   end if its number of iterations is known, or if the language promises progress and nothing in it could be
+//   waited for (no atomic or volatile access, no call that is not known); the edge back to the head of any
+//   other loop carries nothing. The paper's intersection would let x into the sets of `for (;;) if (c) x =
+//   1;`.
+// - Each member remembers *which* access it is in the sets for, if it is the same one on all paths: that is
+// the line a
+//   report shows, and a monitor never claims an access that the run did not make. If paths differ (`if (c) x
+//   = 1; else x = 2;`), the location is certain, but a monitor starts only where the access is known, in
+//   either branch.
+// - A location is a value of the program plus a constant offset and a size. Above the definition of that
+// value it has
+//   no name: a monitor can start right after the definition at the earliest (section 3.6, short-scope
+//   monitors).
 //
-// Cost: a few passes over the blocks in post-order; sets are small, because calls empty them. Functions of more than
-// kMaxWork blocks times locations are analysed block by block, without their edges: less is certain, nothing is wrong.
+// Cost: a few passes over the blocks in post-order; sets are small, because calls empty them. Functions of
+// more than kMaxWork blocks times locations are analysed block by block, without their edges: less is
+// certain, nothing is wrong.
 //
-// Tested by interference_free_regions_test.cc: every row of the table, and the figures of the paper's sections 1 to 3.
+// Tested by interference_free_regions_test.cc: every row of the table, and the figures of the paper's
+// sections 1 to 3.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -105,16 +117,18 @@ class InterferenceFreeRegions {
   static constexpr uint64_t kMaxWork = 20'000'000;
 
   InterferenceFreeRegions(llvm::Function& function, llvm::ArrayRef<Access> accesses, const FunctionView& view,
-                          const MonitorEffects& effects, llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution,
-                          RegionSummaries& summaries);
+                          const MonitorEffects& effects, llvm::LoopInfo& loops,
+                          llvm::ScalarEvolution& evolution, RegionSummaries& summaries);
 
   llvm::ArrayRef<Bytes> locations() const { return locations_; }
   // The sets at the block's first point after its phis.
   const CertainSet& at_start(const llvm::BasicBlock& block) const;
-  // Calls `visit` for the block's instructions but the phis, last one first, with the sets after and before each.
-  void walk(const llvm::BasicBlock& block,
-            llvm::function_ref<void(const llvm::Instruction&, const CertainSet& after, const CertainSet& before)> visit)
-      const;
+  // Calls `visit` for the block's instructions but the phis, last one first, with the sets after and before
+  // each.
+  void walk(
+      const llvm::BasicBlock& block,
+      llvm::function_ref<void(const llvm::Instruction&, const CertainSet& after, const CertainSet& before)>
+          visit) const;
   // The locations whose address is known only from `definition` on.
   llvm::ArrayRef<LocationId> defined_by(const llvm::Value& definition) const;
 

@@ -16,30 +16,50 @@ namespace {
 
 // All of these are interposed (docs/interposition.md), return, and throw nothing.
 bool is_release_function(StringRef name) {
-  static const StringSet<>* const names = new StringSet<>{
-      "pthread_mutex_unlock",   "pthread_rwlock_unlock", "pthread_spin_unlock", "pthread_cond_signal",
-      "pthread_cond_broadcast", "pthread_create",        "sem_post",            "mtx_unlock",
-      "cnd_signal",             "cnd_broadcast",         "thrd_create"};
+  static const StringSet<>* const names = new StringSet<>{"pthread_mutex_unlock",
+                                                          "pthread_rwlock_unlock",
+                                                          "pthread_spin_unlock",
+                                                          "pthread_cond_signal",
+                                                          "pthread_cond_broadcast",
+                                                          "pthread_create",
+                                                          "sem_post",
+                                                          "mtx_unlock",
+                                                          "cnd_signal",
+                                                          "cnd_broadcast",
+                                                          "thrd_create"};
   return names->contains(name);
 }
 
 // These may wait for ever.
 bool is_acquire_function(StringRef name) {
-  static const StringSet<>* const names = new StringSet<>{
-      "pthread_mutex_lock",    "pthread_mutex_trylock",    "pthread_mutex_timedlock", "pthread_rwlock_rdlock",
-      "pthread_rwlock_wrlock", "pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock", "pthread_spin_lock",
-      "pthread_spin_trylock",  "pthread_join",             "sem_wait",                "sem_trywait",
-      "sem_timedwait",         "mtx_lock",                 "mtx_trylock",             "thrd_join"};
+  static const StringSet<>* const names = new StringSet<>{"pthread_mutex_lock",
+                                                          "pthread_mutex_trylock",
+                                                          "pthread_mutex_timedlock",
+                                                          "pthread_rwlock_rdlock",
+                                                          "pthread_rwlock_wrlock",
+                                                          "pthread_rwlock_tryrdlock",
+                                                          "pthread_rwlock_trywrlock",
+                                                          "pthread_spin_lock",
+                                                          "pthread_spin_trylock",
+                                                          "pthread_join",
+                                                          "sem_wait",
+                                                          "sem_trywait",
+                                                          "sem_timedwait",
+                                                          "mtx_lock",
+                                                          "mtx_trylock",
+                                                          "thrd_join"};
   return names->contains(name);
 }
 
 }  // namespace
 
 bool has_known_body(const Function& function) {
-  return !function.isDeclaration() && !function.isInterposable() && !function.hasFnAttribute(Attribute::Naked);
+  return !function.isDeclaration() && !function.isInterposable() &&
+         !function.hasFnAttribute(Attribute::Naked);
 }
 
-MonitorEffects::MonitorEffects(const Module& module, const SyncFreeFunctions& sync_free) : sync_free_(sync_free) {
+MonitorEffects::MonitorEffects(const Module& module, const SyncFreeFunctions& sync_free)
+    : sync_free_(sync_free) {
   for (const Function& function : module)
     if (has_known_body(function)) summaries_[&function].tells = !is_excluded(function);
   for (bool changed = true; changed;) {

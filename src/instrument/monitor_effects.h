@@ -1,16 +1,18 @@
-// What an instruction does to monitors: the difference between acquiring and releasing, which the watch lane's
-// optimisations do not need, is what the monitor lane lives on.
+// What an instruction does to monitors: the difference between acquiring and releasing, which the watch
+// lane's optimisations do not need, is what the monitor lane lives on.
 //
 //   acquires          ends what is certain: nothing that comes after it may be monitored before it
 //   releases          ends monitors, at run time; what is certain stays certain
 //   may_not_continue  what comes after it is not certain to happen
 //
-// Calls of functions of this module are as good as their bodies: a summary says whether any path in them may acquire or
-// release, callees included (the least fixed point over the call graph, so recursion adds nothing of its own). A handful
-// of POSIX functions are known to do only one of the two. Everything else is as SyncFreeFunctions says: nothing, or all.
+// Calls of functions of this module are as good as their bodies: a summary says whether any path in them may
+// acquire or release, callees included (the least fixed point over the call graph, so recursion adds nothing
+// of its own). A handful of POSIX functions are known to do only one of the two. Everything else is as
+// SyncFreeFunctions says: nothing, or all.
 //
-// Releases of invisible code, that is code which is neither instrumented nor among the libraries whose synchronisation
-// the runtime interposes, happen where nobody looks. So a call that may lead there is a place where the runtime asks
+// Releases of invisible code, that is code which is neither instrumented nor among the libraries whose
+// synchronisation the runtime interposes, happen where nobody looks. So a call that may lead there is a place
+// where the runtime asks
 // (`Telling::kAsks`), unless it is known that the callee tells.
 #pragma once
 
@@ -22,9 +24,9 @@ namespace deadheat::instrument {
 
 // How the runtime comes to know of an instruction's releases.
 enum class Telling {
-  kNothing,   // there are none, or they are interposed or instrumented at their own place
-  kRelease,   // a hook before the instruction says so
-  kAsks,      // a call that may go to invisible code: a hook before it hands over the callee's address
+  kNothing,  // there are none, or they are interposed or instrumented at their own place
+  kRelease,  // a hook before the instruction says so
+  kAsks,     // a call that may go to invisible code: a hook before it hands over the callee's address
 };
 
 struct RegionEffects {
@@ -32,7 +34,8 @@ struct RegionEffects {
   bool releases = false;
   bool may_not_continue = false;
   Telling telling = Telling::kNothing;
-  // It releases once and does nothing else to monitors: those of bytes that are accessed after it may live on.
+  // It releases once and does nothing else to monitors: those of bytes that are accessed after it may live
+  // on.
   bool only_releases = false;
 
   bool ends_certainty() const { return acquires || may_not_continue; }

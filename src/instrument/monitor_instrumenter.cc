@@ -14,7 +14,7 @@ using namespace llvm;
 MonitorInstrumenter::MonitorInstrumenter(Module& module, Hooks& hooks, Statistics& statistics)
     : module_(module), hooks_(hooks), statistics_(statistics) {
   gate_ = cast<GlobalVariable>(
-      module.getOrInsertGlobal("__dh_monitor_gate", Type::getInt32Ty(module.getContext())));
+      module.getOrInsertGlobal("__dh_monitor_gate", Type::getInt64Ty(module.getContext())));
   // Places of different modules should not share their counters more than need be.
   next_place_ = static_cast<unsigned>(xxh3_64bits(module.getSourceFileName()));
 }
@@ -54,8 +54,8 @@ void MonitorInstrumenter::take_loop_checks(Function& function) {
 Instruction* MonitorInstrumenter::behind_gate(Instruction& place, const DebugLoc& line) {
   IRBuilder<> builder(&place);
   builder.SetCurrentDebugLocation(line);
-  Value* const gate = builder.CreateLoad(builder.getInt32Ty(), gate_, "dh.gate");
-  Value* const is_open = builder.CreateICmpNE(gate, builder.getInt32(0), "dh.open");
+  Value* const gate = builder.CreateLoad(builder.getInt64Ty(), gate_, "dh.gate");
+  Value* const is_open = builder.CreateICmpNE(gate, builder.getInt64(0), "dh.open");
   Instruction* const behind = SplitBlockAndInsertIfThen(
       is_open, &place, /*Unreachable=*/false, MDBuilder(module_.getContext()).createUnlikelyBranchWeights());
   behind->getParent()->setName("dh.monitor");
@@ -73,10 +73,10 @@ void MonitorInstrumenter::start(Instruction& before, const Bytes& bytes, const S
   IRBuilder<> builder(&before);
   builder.SetCurrentDebugLocation(site.line);
   auto* base = const_cast<Value*>(bytes.base);
-  Value* const address =
-      bytes.offset == 0
-          ? base
-          : builder.CreateGEP(builder.getInt8Ty(), base, builder.getInt64(static_cast<uint64_t>(bytes.offset)));
+  Value* const address = bytes.offset == 0
+                             ? base
+                             : builder.CreateGEP(builder.getInt8Ty(), base,
+                                                 builder.getInt64(static_cast<uint64_t>(bytes.offset)));
   ++statistics_.checks;
   Value* const about = what(builder, site.kind, bytes.size);
   if (bytes.size <= kDhMonitorMaxPoint) {
@@ -93,11 +93,13 @@ void MonitorInstrumenter::start(Instruction& before, const LoopCheck& check) {
   SmallVector<Value*, 5> arguments(check.arguments.begin(), check.arguments.end());
   if (const auto* size = dyn_cast<ConstantInt>(arguments[1]);
       size && arguments.size() == 2 && size->getZExtValue() <= kDhMonitorMaxPoint) {
-    hooks_.call(builder, "__dh_monitor_start", {arguments[0], what(builder, check.kind, size->getZExtValue())});
+    hooks_.call(builder, "__dh_monitor_start",
+                {arguments[0], what(builder, check.kind, size->getZExtValue())});
     return;
   }
   arguments.push_back(what(builder, check.kind, 0));
-  hooks_.call(builder, arguments.size() == 3 ? "__dh_monitor_start_range" : "__dh_monitor_start_strided", arguments);
+  hooks_.call(builder, arguments.size() == 3 ? "__dh_monitor_start_range" : "__dh_monitor_start_strided",
+              arguments);
 }
 
 bool MonitorInstrumenter::may_return_to_strangers(const Function& function) const {

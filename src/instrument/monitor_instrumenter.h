@@ -1,5 +1,5 @@
-// Puts a placement of monitors into a function: looks at the gate, starts behind it, and the places where the runtime
-// is told of releases or asked about invisible code. docs/monitor.md shows what it looks like.
+// Puts a placement of monitors into a function: looks at the gate, starts behind it, and the places where the
+// runtime is told of releases or asked about invisible code. docs/monitor.md shows what it looks like.
 #pragma once
 
 #include "instrument/hooks.h"
@@ -12,13 +12,17 @@ class MonitorInstrumenter {
  public:
   MonitorInstrumenter(llvm::Module& module, Hooks& hooks, Statistics& statistics);
 
-  // The loop pass leaves checks of whole arrays before their loops, as the watch lane's hooks: they become monitors.
+  // The loop pass leaves checks of whole arrays before their loops, as the watch lane's hooks: they become
+  // monitors.
   void take_loop_checks(llvm::Function& function);
 
   // REQUIRES: take_loop_checks was called for it. Returns whether anything was added.
   bool run(llvm::Function& function, const InterferenceFreeRegions& regions, const Placement& placement);
 
-  // After hooks were inlined: what they read is in the executable itself, where the module allows to know that.
+  llvm::GlobalVariable& gate() { return *gate_; }
+
+  // After hooks were inlined: what they read is in the executable itself, where the module allows to know
+  // that.
   void make_direct();
 
  private:

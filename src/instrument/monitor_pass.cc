@@ -12,6 +12,7 @@
 #include "instrument/loop_accesses.h"
 #include "instrument/module_setup.h"
 #include "instrument/monitor_instrumenter.h"
+#include "instrument/monitor_loops.h"
 #include "instrument/monitor_placement.h"
 #include "instrument/sanitizer_marks.h"
 #include "instrument/source_lines.h"
@@ -71,7 +72,8 @@ void drop_untrue_attributes(Function& function) {
 
 class ModuleMonitor {
  public:
-  ModuleMonitor(Module& module, FunctionAnalysisManager& analyses, const Options& options, Statistics& statistics)
+  ModuleMonitor(Module& module, FunctionAnalysisManager& analyses, const Options& options,
+                Statistics& statistics)
       : module_(module),
         analyses_(analyses),
         options_(options),
@@ -94,13 +96,16 @@ class ModuleMonitor {
     auto& loops = analyses_.getResult<LoopAnalysis>(function);
     auto& evolution = analyses_.getResult<ScalarEvolutionAnalysis>(function);
     if (options_.is_on(Optimisation::kLoops))
-      hoist_loop_accesses(view, {loops, evolution, analyses_.getResult<DominatorTreeAnalysis>(function)}, hooks_,
-                          accesses_, statistics_);
+      hoist_loop_accesses(view, {loops, evolution, analyses_.getResult<DominatorTreeAnalysis>(function)},
+                          hooks_, accesses_, statistics_);
     instrumenter_.take_loop_checks(function);
     // The loop pass computes in front of loops; what was known of them stays true.
     const InterferenceFreeRegions regions(function, accesses, view, effects_, loops, evolution, summaries_);
     if (has_known_body(function)) summaries_.set(function, regions.summary());
     const Placement placement = place_monitors(function, regions, effects_);
+    if (options_.is_on(Optimisation::kLoops))
+      copy_innermost_loops(function, regions, placement, instrumenter_.gate(), loops,
+                           analyses_.getResult<DominatorTreeAnalysis>(function), evolution);
     if (instrumenter_.run(function, regions, placement)) drop_untrue_attributes(function);
     mark(function);
   }

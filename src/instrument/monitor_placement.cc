@@ -38,7 +38,8 @@ using Active = std::map<LocationId, bool>;
 Active intersection(const Active& a, const Active& b) {
   Active both;
   for (const auto& [location, strong] : a)
-    if (const auto found = b.find(location); found != b.end()) both.emplace(location, strong && found->second);
+    if (const auto found = b.find(location); found != b.end())
+      both.emplace(location, strong && found->second);
   return both;
 }
 
@@ -57,28 +58,29 @@ class Placer {
  private:
   void find_candidates(BasicBlock& block) {
     at_start_[&block] = starts_for(regions_.at_start(block));
-    regions_.walk(block, [&](const Instruction& instruction, const CertainSet& after, const CertainSet& before) {
-      const RegionEffects effects = effects_.effects_of(instruction);
-      if (effects.releases) releasing_.insert(&instruction);
-      if (effects.only_releases) {
-        Placement::Group kept = starts_for(before);
-        erase_if(kept, [&](const Start& start) {
-          return regions_.locations()[start.location].size > kDhMonitorMaxPoint;
-        });
-        if (kept.size() > kMaxKept) kept.truncate(kMaxKept);
-        if (!kept.empty()) kept_[&instruction] = std::move(kept);
-      }
-      if (instruction.isTerminator()) return;
-      if (effects.ends_certainty() || effects.releases) {
-        after_[&instruction] = starts_for(after);
-        return;
-      }
-      Placement::Group fresh;
-      for (LocationId location : regions_.defined_by(instruction))
-        if (const auto found = after.find(location); found != after.end())
-          if (const auto start = start_for(location, found->second)) fresh.push_back(*start);
-      if (!fresh.empty()) after_[&instruction] = std::move(fresh);
-    });
+    regions_.walk(block,
+                  [&](const Instruction& instruction, const CertainSet& after, const CertainSet& before) {
+                    const RegionEffects effects = effects_.effects_of(instruction);
+                    if (effects.releases) releasing_.insert(&instruction);
+                    if (effects.only_releases) {
+                      Placement::Group kept = starts_for(before);
+                      erase_if(kept, [&](const Start& start) {
+                        return regions_.locations()[start.location].size > kDhMonitorMaxPoint;
+                      });
+                      if (kept.size() > kMaxKept) kept.truncate(kMaxKept);
+                      if (!kept.empty()) kept_[&instruction] = std::move(kept);
+                    }
+                    if (instruction.isTerminator()) return;
+                    if (effects.ends_certainty() || effects.releases) {
+                      after_[&instruction] = starts_for(after);
+                      return;
+                    }
+                    Placement::Group fresh;
+                    for (LocationId location : regions_.defined_by(instruction))
+                      if (const auto found = after.find(location); found != after.end())
+                        if (const auto start = start_for(location, found->second)) fresh.push_back(*start);
+                    if (!fresh.empty()) after_[&instruction] = std::move(fresh);
+                  });
   }
 
   bool is_covered(const Active& active, const Start& start) const {

@@ -1,22 +1,24 @@
 // Where monitors start, and where the runtime is told of releases: sections 3.3 and 3.4 of the IFRit paper.
 //
-// Monitors may start wherever a location is in RW (weak) or W (strong). As in the paper they start at three kinds of
-// places only, beyond which a start is redundant: after whatever ended certainty or monitors (acquires, releases,
-// calls), at the beginning of blocks, and right after the definition of the address (short-scope monitors, 3.6).
+// Monitors may start wherever a location is in RW (weak) or W (strong). As in the paper they start at three
+// kinds of places only, beyond which a start is redundant: after whatever ended certainty or monitors
+// (acquires, releases, calls), at the beginning of blocks, and right after the definition of the address
+// (short-scope monitors, 3.6).
 //
-// A second analysis, forwards, finds starts that are redundant: on every path the location was started already, as
-// strongly, and nothing has released since. (It cannot take away two starts that justify each other: on any path, the
-// first one after the last release finds nothing before it.)
+// A second analysis, forwards, finds starts that are redundant: on every path the location was started
+// already, as strongly, and nothing has released since. (It cannot take away two starts that justify each
+// other: on any path, the first one after the last release finds nothing before it.)
 //
-// Stopping. The paper's refined algorithm stops, at every release, all monitors but those of locations in RW there. Here
-// the runtime stops them, wherever the release happens, and the pass says only which may live on: at operations that
-// release and do not acquire (unlock, sem_post, pthread_create, a store with release order), those that are in RW. At
-// every other release nothing is certain anyway, because what may release may acquire as well. Beside that the pass marks
-// the two releases the runtime cannot see by itself: atomic operations, and calls that may lead to invisible code.
+// Stopping. The paper's refined algorithm stops, at every release, all monitors but those of locations in RW
+// there. Here the runtime stops them, wherever the release happens, and the pass says only which may live on:
+// at operations that release and do not acquire (unlock, sem_post, pthread_create, a store with release
+// order), those that are in RW. At every other release nothing is certain anyway, because what may release
+// may acquire as well. Beside that the pass marks the two releases the runtime cannot see by itself: atomic
+// operations, and calls that may lead to invisible code.
 //
-// Starts that stand in one block with nothing but ordinary instructions between them become one group at the last one's
-// place, behind one look at the gate. A start may even come to stand behind the access it is for: after an access, as
-// before it, the thread is in its interference-free region, until it releases.
+// Starts that stand in one block with nothing but ordinary instructions between them become one group at the
+// last one's place, behind one look at the gate. A start may even come to stand behind the access it is for:
+// after an access, as before it, the thread is in its interference-free region, until it releases.
 //
 // Tested by monitor_placement_test.cc.
 #pragma once

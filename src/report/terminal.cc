@@ -96,7 +96,11 @@ void access_section(Page& page, const Finding& finding, const Access& access, So
   }
   page.excerpt(sources.excerpt(access.location, 0), "        ");
   for (const Lock& lock : access.locks) page.line(fmt::format("    holds {}", lock_text(lock)));
-  if (access.locks.empty() && !access.event) page.line(page.ink(Ink::kQuiet, "    holds no lock"));
+  // The monitor lane keeps no account of locks.
+  const bool is_known =
+      std::find(finding.detectors.begin(), finding.detectors.end(), "monitor") == finding.detectors.end();
+  if (access.locks.empty() && !access.event && is_known)
+    page.line(page.ink(Ink::kQuiet, "    holds no lock"));
   page.blank();
 }
 

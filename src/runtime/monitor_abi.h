@@ -12,35 +12,35 @@
 #include "runtime/abi.h"
 
 // Nonzero while monitors are to be started: more than one thread runs, and sampling says so. Every place that
-// starts monitors looks at this first; when it is zero, that load and a branch are all the place costs.
-DH_C __attribute__((visibility("default"))) uint32_t __dh_monitor_gate;
+// starts monitors looks at this first; when it is zero, that load and a branch are all the place costs. While
+// it is not, it is the number of a tick << kDhMonitorCountBits, plus how many monitors a place may start in a
+// thread during that tick; or all ones: any number.
+DH_C __attribute__((visibility("default"))) uint64_t __dh_monitor_gate;
 
 enum {
-  // How often each place started a monitor since the thread's last release is counted in a table of so many
-  // words;
-  // places whose numbers collide share one.
-  kDhMonitorPlaces = 1024,
+  // How many monitors each place started is counted in a table of so many words; places whose numbers collide
+  // share one.
+  kDhMonitorPlaces = 512,
   kDhMonitorCountBits = 8,
 };
 
 // What the inlined parts read of the current thread.
 typedef struct DhMonitorHot {
-  uint32_t active;  // how many monitors this thread has
-  uint32_t kept;    // some of them are to live through the release that comes
-  uint32_t limit;   // a place may start one while used[place] < limit; 0: this thread starts none
-  uint32_t used[kDhMonitorPlaces];  // the thread's span << kDhMonitorCountBits, plus a count
+  uint32_t active;                  // how many monitors this thread has
+  uint32_t kept;                    // some of them are to live through the release that comes
+  uint64_t used[kDhMonitorPlaces];  // as the gate: a tick, and a count; a place starts one while this is less
 } DhMonitorHot;
 
 DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhMonitorHot __dh_monitor_hot;
 
 // What a monitor is about, in one constant:
-//   bits 0..9    the place's number, for `used`
-//   bit  10      strong
-//   bits 11..16  size in bytes, up to kDhMonitorMaxPoint (points only)
+//   bits 0..8    the place's number, for `used`
+//   bit  9       strong
+//   bits 10..15  size in bytes, up to kDhMonitorMaxPoint (points only)
 enum {
   kDhMonitorPlaceMask = kDhMonitorPlaces - 1,
-  kDhMonitorStrong = 1 << 10,
-  kDhMonitorSizeShift = 11,
+  kDhMonitorStrong = 1 << 9,
+  kDhMonitorSizeShift = 10,
   kDhMonitorMaxPoint = 32,  // more bytes are a range
 };
 

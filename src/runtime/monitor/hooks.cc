@@ -6,7 +6,6 @@
 #include "runtime/monitor/visible.h"
 #include "runtime/monitor_abi.h"
 #include "runtime/platform/module_check.h"
-#include "runtime/platform/options.h"
 
 using namespace deadheat;
 using namespace deadheat::monitor;
@@ -23,70 +22,29 @@ Thread* acting() {
   return thread != nullptr && thread->inside == 0 ? thread : nullptr;
 }
 
-// Counts what the slow paths cost, if somebody wants to know.
-class Cost {
- public:
-  explicit Cost(Thread* thread) : thread_(thread), began_(pace_measures ? pace_clock() : 0) {}
-  ~Cost() {
-    if (began_ == 0) return;
-    // The call, and reading the clock, are part of it.
-    uint64_t const cycles = pace_clock() - began_ + 40;
-    thread_->statistics.cycles += cycles;
-    pace_spent(cycles);
+// The thread to start monitors for, or null.
+Thread* starting(uint32_t what) {
+  Thread* const thread = acting();
+  if (__builtin_expect(thread == nullptr || thread->number == 0, 0)) {
+    // A thread that monitors nothing need not come here again.
+    if (thread == nullptr ? current_thread == nullptr : true)
+      __dh_monitor_hot.used[what & kDhMonitorPlaceMask] = ~uint64_t{0};
+    return nullptr;
   }
-  Cost(const Cost&) = delete;
-  Cost& operator=(const Cost&) = delete;
-
- private:
-  Thread* thread_;
-  uint64_t began_;
-};
-
-// May this place start one more? The inlined part has compared already; here the count is kept.
-bool spend(Thread* thread, uint32_t what) {
-  const platform::MonitorOptions& options = platform::options().monitor;
-  if (options.cap == 0) return true;
-  uint32_t const place = what & kDhMonitorPlaceMask;
-  uint32_t& used = thread->hot->used[place];
-  uint32_t const base = thread->span << kDhMonitorCountBits;
-  bool const is_first = used < base;
-  if (is_first) used = base;
-  if (used >= thread->hot->limit) return false;
-  if (options.random) {
-    uint32_t& skip = thread->skip[place];
-    auto const random = [&] {
-      thread->random ^= thread->random << 13;
-      thread->random ^= thread->random >> 7;
-      thread->random ^= thread->random << 17;
-      return static_cast<uint32_t>(thread->random >> 32);
-    };
-    // The gaps between a place's monitors grow, so that few of them reach far into a long loop.
-    if (is_first) skip = random() % 8;
-    if (skip != 0) {
-      --skip;
-      return false;
-    }
-    uint32_t const count = used - base;
-    skip = random() % (16u << (count < 12 ? count : 12));
-  }
-  ++used;
-  return true;
+  bool const writes = (what & kDhMonitorStrong) != 0;
+  return (writes ? thread->ignore_writes : thread->ignore_reads) == 0 ? thread : nullptr;
 }
 
 AccessType type_of(uint32_t what) {
   return (what & kDhMonitorStrong) != 0 ? AccessType::kWrite : AccessType::kRead;
 }
 
-bool is_ignored(const Thread* thread, AccessType type) {
-  return (type == AccessType::kWrite ? thread->ignore_writes : thread->ignore_reads) != 0;
-}
-
 void start_at(const void* address, size_t size, uint32_t what, uintptr_t pc, const void* frame) {
-  Thread* const thread = acting();
-  if (thread == nullptr || size == 0 || is_ignored(thread, type_of(what))) return;
+  Thread* const thread = starting(what);
+  if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   Cost const cost(thread);
-  if (!spend(thread, what)) return;
+  if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
   StartRequest const request{reinterpret_cast<uintptr_t>(address), size, type_of(what), pc, frame};
   if (size <= kDhMonitorMaxPoint)
     start_point(thread, request);
@@ -115,17 +73,18 @@ void __dh_monitor_start_slow(const void* address, uint32_t what) {
 }
 
 void __dh_monitor_start_range(const void* address, size_t size, uint32_t what) {
-  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_hot.limit) return;
+  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_gate) return;
   start_at(address, size, what, DH_PC, DH_CALLER_FRAME);
 }
 
-void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride, uint64_t count, uint32_t what) {
-  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_hot.limit) return;
-  Thread* const thread = acting();
-  if (thread == nullptr || count == 0 || size == 0 || is_ignored(thread, type_of(what))) return;
+void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride, uint64_t count,
+                                uint32_t what) {
+  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_gate) return;
+  Thread* const thread = starting(what);
+  if (thread == nullptr || count == 0 || size == 0) return;
   Inside const inside(thread);
   Cost const cost(thread);
-  if (!spend(thread, what)) return;
+  if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
   auto const begin = reinterpret_cast<uintptr_t>(address);
   StartRequest request{begin, size, type_of(what), DH_PC, DH_CALLER_FRAME};
   // The gaps are not accessed, so this is no range. Some from either end stand for all.
@@ -149,11 +108,12 @@ void __dh_monitor_release_slow() {
 }
 
 void __dh_monitor_keep(const void* address, uint32_t what) {
-  Thread* const thread = acting();
-  if (thread == nullptr || __dh_monitor_hot.limit == 0 || is_ignored(thread, type_of(what))) return;
+  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_gate) return;
+  Thread* const thread = starting(what);
+  if (thread == nullptr) return;
   Inside const inside(thread);
   Cost const cost(thread);
-  if (!spend(thread, what)) return;
+  if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
   keep_point(thread, {reinterpret_cast<uintptr_t>(address), what >> kDhMonitorSizeShift, type_of(what), DH_PC,
                       DH_CALLER_FRAME});
 }

@@ -3,7 +3,7 @@
 #include "runtime/monitor_abi.h"
 
 void __dh_monitor_start(const void* address, uint32_t what) {
-  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_hot.limit) return;
+  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_gate) return;
   __dh_monitor_start_slow(address, what);
 }
 

@@ -65,6 +65,7 @@ void releasing() {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
   Inside const inside(thread);
+  Cost const cost(thread);
   stop_all(thread);
 }
 
@@ -75,10 +76,11 @@ void releasing() {
 
 namespace {
 
-// The frame pointer of the code that called the interposed function: up from here, past the interposer's own frames.
+// The frame pointer of the code that called the interposed function: up from here, past the interposer's own
+// frames.
 const void* frame_of(Pc pc) {
   const auto* frame = static_cast<const uintptr_t*>(__builtin_frame_address(0));
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 5; ++i) {
     auto const* const next = reinterpret_cast<const uintptr_t*>(frame[0]);
     if (frame[1] == pc.value) return next;
     if (next <= frame || next - frame > 1024) return nullptr;
@@ -87,30 +89,39 @@ const void* frame_of(Pc pc) {
   return nullptr;
 }
 
-void accessed(const void* address, size_t size, AccessType type, Pc pc) {
-  if (__builtin_expect(__atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED) == 0, 1) || size == 0) return;
+__attribute__((noinline)) void accessed(const void* address, size_t size, AccessType type, Pc pc) {
   Thread* const thread = current_thread;
-  if (thread == nullptr || thread->inside != 0 || thread->number == 0) return;
+  if (thread == nullptr || thread->inside != 0 || thread->number == 0 || size == 0) return;
   if ((type == AccessType::kWrite ? thread->ignore_writes : thread->ignore_reads) != 0) return;
+  // A caller is a place like any other.
+  auto const place = static_cast<uint32_t>((pc.value * 0x9E3779B97F4A7C15ull) >> 40) & kDhMonitorPlaceMask;
+  if (thread->hot->used[place] >= __atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED)) return;
   if (platform::is_in_loader(pc.value)) return;
   Inside const inside(thread);
+  Cost const cost(thread);
+  if (!may_start(thread, place)) return;
   start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc)});
+}
+
+bool gate_is_closed() {
+  return __builtin_expect(__atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED) == 0, 1);
 }
 
 }  // namespace
 
-__attribute__((noinline)) void read(const void* address, size_t size, Pc pc) {
-  accessed(address, size, AccessType::kRead, pc);
+void read(const void* address, size_t size, Pc pc) {
+  if (!gate_is_closed()) accessed(address, size, AccessType::kRead, pc);
 }
-__attribute__((noinline)) void write(void* address, size_t size, Pc pc) {
-  accessed(address, size, AccessType::kWrite, pc);
+void write(void* address, size_t size, Pc pc) {
+  if (!gate_is_closed()) accessed(address, size, AccessType::kWrite, pc);
 }
 
 void allocated(void*, size_t, Pc) {}
 void mapped(void*, size_t, Pc) {}
 
-// What this thread did to the memory is ordered, by the allocator's own means, before what the next owner does: that is
-// a release of the block, and only of the block. Its size is not known here; stopping too much is not wrong.
+// What this thread did to the memory is ordered, by the allocator's own means, before what the next owner
+// does: that is a release of the block, and only of the block. Its size is not known here; stopping too much
+// is not wrong.
 void freeing(void* address, Pc) {
   if (address == nullptr || __builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
   Thread* const thread = current_thread;
@@ -131,9 +142,9 @@ void unmapping(void* address, size_t size, Pc) {
 // --- Order
 // ------------------------------------------------------------------------------------------------------------------
 
-// A signal handler acquires what its sender released, between any two instructions of the code it interrupts: whatever
-// is monitored for an access that is still to come must end here. Ordinary code has no such monitors at an acquire, and
-// those of accesses already made end a little early.
+// A signal handler acquires what its sender released, between any two instructions of the code it interrupts:
+// whatever is monitored for an access that is still to come must end here. Ordinary code has no such monitors
+// at an acquire, and those of accesses already made end a little early.
 void acquire(const volatile void*) {
   if (__builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
   Thread* const thread = current_thread;

@@ -10,7 +10,7 @@
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 
-uint32_t __dh_monitor_gate;
+uint64_t __dh_monitor_gate;
 
 namespace deadheat::monitor {
 
@@ -23,22 +23,27 @@ constexpr uint64_t kClosedShare = 100;
 constexpr uint64_t kInlineShare = 10000;
 constexpr uint64_t kWhole = 10000;
 constexpr uint64_t kShortestWindowUs = 500;
+constexpr uint64_t kTickUs = 2000;
 
 platform::Spinlock gate_lock;
 uint32_t live_threads = 1;
 bool window_open = true;
 bool helper_runs;
+uint64_t tick = 1;
 uint64_t spent_cycles;  // since the window opened
 Pace pace;
 
 // REQUIRES: gate_lock.
 void set_gate() {
-  __atomic_store_n(&__dh_monitor_gate, live_threads > 1 && window_open ? 1u : 0u, __ATOMIC_RELAXED);
+  uint32_t const cap = platform::options().monitor.cap;
+  uint64_t const open = cap == 0 ? ~uint64_t{0} : (tick << kDhMonitorCountBits) + cap;
+  __atomic_store_n(&__dh_monitor_gate, live_threads > 1 && window_open ? open : 0, __ATOMIC_RELAXED);
 }
 
 void set_window(bool open) {
   platform::SpinGuard const guard(gate_lock);
   window_open = open;
+  if (open) ++tick;
   set_gate();
 }
 
@@ -63,8 +68,8 @@ struct Random {
   }
 };
 
-// The share of the time that the next period is open for, after a window of `open_cycles` in which the program's threads
-// lost `spent` cycles altogether.
+// The share of the time that the next period is open for, after a window of `open_cycles` in which the
+// program's threads lost `spent` cycles altogether.
 uint64_t next_share(uint64_t share, uint64_t open_cycles, uint64_t spent) {
   uint64_t const budget = platform::options().monitor.budget;
   uint64_t const threads = live_threads > 1 ? live_threads : 1;
@@ -78,8 +83,24 @@ uint64_t next_share(uint64_t share, uint64_t open_cycles, uint64_t spent) {
   return smooth < 1 ? 1 : smooth > kWhole ? kWhole : smooth;
 }
 
+// Opens the gate for so long, tick by tick.
+void open_for(uint64_t us) {
+  bool const ticks = platform::options().monitor.cap != 0;
+  uint64_t const end = now_us() + us;
+  for (uint64_t now = end - us; now < end; now = now_us()) {
+    set_window(true);
+    uint64_t const left = end - now;
+    sleep_us(ticks && left > kTickUs * 3 / 2 ? kTickUs : left);
+  }
+  set_window(false);
+}
+
 [[noreturn]] void run_helper() {
   const platform::MonitorOptions& options = platform::options().monitor;
+  while (options.budget == 0 && options.sample == kWhole) {
+    set_window(true);
+    sleep_us(kTickUs);
+  }
   Random random{pace_clock() | 1};
   uint64_t share = options.budget != 0 ? options.budget / 4 + 1 : options.sample;
   uint64_t const mean_us = uint64_t{options.period_ms} * 1000;
@@ -96,14 +117,13 @@ uint64_t next_share(uint64_t share, uint64_t open_cycles, uint64_t spent) {
     __atomic_store_n(&spent_cycles, uint64_t{0}, __ATOMIC_RELAXED);
     uint64_t const opened = now_us();
     uint64_t const opened_at = pace_clock();
-    set_window(true);
-    sleep_us(window);
-    set_window(false);
+    open_for(window);
     uint64_t const cycles = pace_clock() - opened_at;
     uint64_t const us = now_us() - opened;
     ++pace.windows;
     pace.open_us += us;
-    if (options.budget != 0) share = next_share(share, cycles, __atomic_load_n(&spent_cycles, __ATOMIC_RELAXED));
+    if (options.budget != 0)
+      share = next_share(share, cycles, __atomic_load_n(&spent_cycles, __ATOMIC_RELAXED));
     // A window that became longer than it should, because we were not woken, is made up for.
     uint64_t const late = us > window ? us - window : 0;
     sleep_us(period - window - before + late * (kWhole - share) / share);
@@ -118,7 +138,8 @@ void start_helper() {
   if (stack == nullptr) return;
   uint64_t const all = ~uint64_t{0};
   uint64_t old = 0;
-  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all), reinterpret_cast<long>(&old), 8);
+  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
+                     reinterpret_cast<long>(&old), 8);
   long const flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
   char* const top = stack + kStackBytes - 64;
   long result;
@@ -150,12 +171,50 @@ void pace_threads(uint32_t live) {
   platform::SpinGuard const guard(gate_lock);
   live_threads = live;
   bool const samples = options.budget != 0 || options.sample < kWhole;
-  if (live > 1 && samples && !helper_runs) {
-    window_open = false;
+  if (live > 1 && (samples || options.cap != 0) && !helper_runs) {
+    window_open = !samples;
     pace_measures = options.budget != 0;
     start_helper();
   }
   set_gate();
+}
+
+bool may_start(Thread* thread, uint32_t place) {
+  const platform::MonitorOptions& options = platform::options().monitor;
+  uint64_t const gate = __atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED);
+  if (gate == 0) return false;
+  if (options.cap == 0) return true;
+  uint64_t& used = thread->hot->used[place];
+  uint64_t const base = gate >> kDhMonitorCountBits << kDhMonitorCountBits;
+  bool const is_first = used < base;
+  if (is_first) used = base;
+  if (used >= gate) return false;
+  if (options.random) {
+    uint32_t& skip = thread->skip[place];
+    auto const random = [&] {
+      thread->random ^= thread->random << 13;
+      thread->random ^= thread->random >> 7;
+      thread->random ^= thread->random << 17;
+      return static_cast<uint32_t>(thread->random >> 32);
+    };
+    // The gaps between a place's monitors grow, so that few of them reach far into a long loop.
+    if (is_first) skip = random() % 8;
+    if (skip != 0) {
+      --skip;
+      return false;
+    }
+    auto const count = static_cast<uint32_t>(used - base);
+    skip = random() % (16u << (count < 12 ? count : 12));
+  }
+  ++used;
+  return true;
+}
+
+void Cost::count() {
+  // The call, and reading the clock, are part of it.
+  uint64_t const cycles = pace_clock() - began_ + 40;
+  thread_->statistics.cycles += cycles;
+  pace_spent(cycles);
 }
 
 void pace_spent(uint64_t cycles) { __atomic_fetch_add(&spent_cycles, cycles, __ATOMIC_RELAXED); }

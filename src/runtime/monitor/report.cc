@@ -107,8 +107,8 @@ void write_modules() {
 void append_stack(Text& text, const Stack& stack) {
   text.append_char('[');
   for (unsigned i = 0; i < stack.count; ++i) {
-    // Code that was not built by the wrappers may use the frame pointer for something else: then the walk ends where it
-    // stops making sense.
+    // Code that was not built by the wrappers may use the frame pointer for something else: then the walk
+    // ends where it stops making sense.
     if (i > 1 && platform::module_at(stack.pcs[i]) == nullptr) break;
     text.append("%s\"0x%lx\"", i != 0 ? "," : "", stack.pcs[i]);
   }
@@ -181,7 +181,7 @@ void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const 
   write_thread(other_thread->info);
   write_thread(thread->info);
   Text line;
-  line.append("{\"t\":\"race\",\"id\":%zu,\"detector\":\"regions\",\"addr\":\"0x%lx\",", index, address);
+  line.append("{\"t\":\"race\",\"id\":%zu,\"detector\":\"monitor\",\"addr\":\"0x%lx\",", index, address);
   append_variable(line, address);
   line.append(",\"accesses\":[");
   append_access(line, thread->info.id, own);
@@ -190,7 +190,8 @@ void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const 
   line.append("],\"why\":");
   Text why;
   why.append(
-      "thread %u and thread %u were in interference-free regions of these accesses at the same moment: neither "
+      "thread %u and thread %u were in interference-free regions of these accesses at the same moment: "
+      "neither "
       "released or acquired anything that could order them",
       thread->info.id, other_thread->info.id);
   line.append_json_string(why.c_str());
@@ -212,12 +213,14 @@ void write_end(int status) {
   Statistics const s = total_statistics();
   Pace const pace = current_pace();
   Text line;
-  line.append("{\"t\":\"end\",\"exit\":%d,\"statistics\":{\"threads\":%u,\"monitor_starts\":%lu,\"points\":%lu,", status,
-              threads_created(), s.starts, s.points);
-  line.append("\"ranges\":%lu,\"dropped\":%lu,\"replaced\":%lu,\"lost\":%lu,\"stops\":%lu,\"invisible\":%lu,", s.ranges,
-              s.dropped, s.replaced, s.lost, s.releases, s.invisible);
-  line.append("\"benign\":%lu,\"windows\":%lu,\"open_us\":%lu,\"cycles\":%lu,\"runtime_bytes_mapped\":%lu}}\n",
-              benign_races, pace.windows, pace.open_us, s.cycles, platform::mapped_bytes());
+  line.append(
+      "{\"t\":\"end\",\"exit\":%d,\"statistics\":{\"threads\":%u,\"monitor_starts\":%lu,\"points\":%lu,",
+      status, threads_created(), s.starts, s.points);
+  line.append("\"ranges\":%lu,\"dropped\":%lu,\"replaced\":%lu,\"lost\":%lu,\"stops\":%lu,\"invisible\":%lu,",
+              s.ranges, s.dropped, s.replaced, s.lost, s.releases, s.invisible);
+  line.append(
+      "\"benign\":%lu,\"windows\":%lu,\"open_us\":%lu,\"cycles\":%lu,\"runtime_bytes_mapped\":%lu}}\n",
+      benign_races, pace.windows, pace.open_us, s.cycles, platform::mapped_bytes());
   raw_write(line);
 }
 

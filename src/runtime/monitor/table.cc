@@ -1,7 +1,6 @@
 #include "runtime/monitor/table.h"
 
 #include "runtime/monitor/report.h"
-#include "runtime/platform/options.h"
 
 namespace deadheat::monitor {
 namespace {
@@ -51,8 +50,8 @@ uint64_t ranges_taken;
 void capture(Stack& stack, const Thread* thread, const StartRequest& request) {
   stack.pcs[0] = request.pc;
   unsigned count = 1;
-  // Instrumented functions keep frame pointers; others may use the register for something else. What does not look
-  // like a frame further up this thread's stack ends the walk.
+  // Instrumented functions keep frame pointers; others may use the register for something else. What does not
+  // look like a frame further up this thread's stack ends the walk.
   auto frame = reinterpret_cast<uintptr_t>(request.frame);
   uintptr_t low = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   if (low < thread->stack_low) frame = 0;  // on a signal stack
@@ -71,7 +70,9 @@ void begin_writing(Monitor& monitor) {
   __atomic_store_n(&monitor.version, monitor.version + 1, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
 }
-void end_writing(Monitor& monitor) { __atomic_store_n(&monitor.version, monitor.version + 1, __ATOMIC_RELEASE); }
+void end_writing(Monitor& monitor) {
+  __atomic_store_n(&monitor.version, monitor.version + 1, __ATOMIC_RELEASE);
+}
 
 void describe(Monitor& monitor, const Thread* thread, const StartRequest& request) {
   begin_writing(monitor);
@@ -148,7 +149,8 @@ void race_with_point(Thread* thread, const StartRequest& request, const uint64_t
   for (const Monitor& monitor : owner->monitors) {
     if (__atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) != &slot) continue;
     MonitorCopy other{};
-    // First the word, then the record: if the word is a later monitor's, this record has been given up before.
+    // First the word, then the record: if the word is a later monitor's, this record has been given up
+    // before.
     if (read_other(monitor, &other, [&] {
           return load(slot) == word && __atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) == &slot;
         }))
@@ -293,7 +295,6 @@ void stop_some(Thread* thread, bool even_kept) {
   // Records do not move: others look at them. Only an empty list starts from its beginning again.
   if (left == 0) thread->count = thread->next = 0;
   ++thread->statistics.releases;
-  begin_span(thread);
 }
 
 }  // namespace
@@ -332,8 +333,8 @@ void start_range(Thread* thread, const StartRequest& request) {
   unsigned place = kRanges;
   while (own < kRangesOfOne && taken != ~uint64_t{0}) {
     place = static_cast<unsigned>(__builtin_ctzll(~taken));
-    if (__atomic_compare_exchange_n(&ranges_taken, &taken, taken | uint64_t{1} << place, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED))
+    if (__atomic_compare_exchange_n(&ranges_taken, &taken, taken | uint64_t{1} << place, false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
       break;
     place = kRanges;
   }
@@ -346,7 +347,8 @@ void start_range(Thread* thread, const StartRequest& request) {
     __atomic_store_n(&range.begin, begin, __ATOMIC_RELAXED);
     __atomic_store_n(&range.end, end, __ATOMIC_RELAXED);
     __atomic_store_n(&range.monitor, &record, __ATOMIC_RELAXED);
-    __atomic_store_n(&range.owner, ++thread->activations << 12 | uint64_t{thread->number} << 1 | (strong ? 1 : 0),
+    __atomic_store_n(&range.owner,
+                     ++thread->activations << 12 | uint64_t{thread->number} << 1 | (strong ? 1 : 0),
                      __ATOMIC_RELEASE);
     __atomic_fetch_or(&ranges_active, uint64_t{1} << place, __ATOMIC_SEQ_CST);
     ++thread->hot->active;
@@ -372,22 +374,6 @@ void stop_within(Thread* thread, uintptr_t begin, uintptr_t end) {
   for (unsigned i = 0; i < thread->count; ++i) {
     Monitor& monitor = thread->monitors[i];
     if (monitor.address < end && begin < monitor.address + monitor.size) stop(thread, monitor);
-  }
-}
-
-void begin_span(Thread* thread) {
-  DhMonitorHot* const hot = thread->hot;
-  uint32_t const cap = platform::options().monitor.cap;
-  if (thread->number == 0) {
-    hot->limit = 0;
-  } else if (cap == 0) {
-    hot->limit = ~0u;
-  } else {
-    if (++thread->span == 1u << (32 - kDhMonitorCountBits)) {
-      for (uint32_t& used : hot->used) used = 0;
-      thread->span = 1;
-    }
-    hot->limit = (thread->span << kDhMonitorCountBits) + cap;
   }
 }
 

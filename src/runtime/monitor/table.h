@@ -1,32 +1,35 @@
 // Active monitors: who is in an interference-free region of what, right now.
 //
-// The idea (IFRit, OOPSLA 2012): if monitors of two threads for the same bytes are active at the same moment, and one of
-// them is strong, then the two accesses they stand for race. For assume that access a of T happened before access b of U.
-// Then T released something after a, and U acquired it, or something that came of it, before b. A monitor of T ends
-// before T's first release after a; a monitor of U starts after U's last acquire before b. So T's had ended, in the order
-// in which the machine performs memory operations, before U's started. (Not that a release *before* a, or an acquire
-// *after* b, would matter: that is what makes these regions larger than those free of synchronisation.)
+// The idea (IFRit, OOPSLA 2012): if monitors of two threads for the same bytes are active at the same moment,
+// and one of them is strong, then the two accesses they stand for race. For assume that access a of T
+// happened before access b of U. Then T released something after a, and U acquired it, or something that came
+// of it, before b. A monitor of T ends before T's first release after a; a monitor of U starts after U's last
+// acquire before b. So T's had ended, in the order in which the machine performs memory operations, before
+// U's started. (Not that a release *before* a, or an acquire *after* b, would matter: that is what makes
+// these regions larger than those free of synchronisation.)
 //
-// What that needs of the machine: the store that ends a monitor is seen by others before the release that follows it in
-// program order, and the load that sees another's monitor is performed after the acquire that precedes it. x86 gives
-// both for ordinary stores and loads; the code below asks for them by name (release, acquire). Nothing else is needed for
-// being right: it does not matter whether the thread that looks has published its own monitor, because at that moment it
-// is in its region either way. Publishing first and looking afterwards only makes sure that of two threads at least one
-// sees the other.
+// What that needs of the machine: the store that ends a monitor is seen by others before the release that
+// follows it in program order, and the load that sees another's monitor is performed after the acquire that
+// precedes it. x86 gives both for ordinary stores and loads; the code below asks for them by name (release,
+// acquire). Nothing else is needed for being right: it does not matter whether the thread that looks has
+// published its own monitor, because at that moment it is in its region either way. Publishing first and
+// looking afterwards only makes sure that of two threads at least one sees the other.
 //
-// The paper keeps a hash table of sets behind mutexes. Here a monitor of up to 8 aligned bytes (a point) is one word,
+// The paper keeps a hash table of sets behind mutexes. Here a monitor of up to 8 aligned bytes (a point) is
+// one word,
 //
 //   63..20 address / 8      19..9 number of the thread      8 strong      7..0 which bytes
 //
-// in a table of sets of four words. To start: read the four words of the set (half a cache line); a word with the same
-// address, another thread and common bytes, one of the two strong, is a race; take a free word with one compare-and-swap. To
-// stop: store 0. No lock, no allocation, no loop. A set that is full of other threads' words makes the monitor not start:
-// it is sampled away, as everything here may be at any time (only stopping too late would be wrong). Longer ones (ranges)
-// have a list of their own, of 64 entries, which is searched as a whole when it is not empty.
+// in a table of sets of four words. To start: read the four words of the set (half a cache line); a word with
+// the same address, another thread and common bytes, one of the two strong, is a race; take a free word with
+// one compare-and-swap. To stop: store 0. No lock, no allocation, no loop. A set that is full of other
+// threads' words makes the monitor not start: it is sampled away, as everything here may be at any time (only
+// stopping too late would be wrong). Longer ones (ranges) have a list of their own, of 64 entries, which is
+// searched as a whole when it is not empty.
 //
-// A thread has at most Thread::kMonitors at a time; the oldest makes room. What others need for a report (the stack) is
-// in the thread's own record of the monitor, behind a version: if that changes while it is read, the race is not
-// reported, rather than reported wrongly.
+// A thread has at most Thread::kMonitors at a time; the oldest makes room. What others need for a report (the
+// stack) is in the thread's own record of the monitor, behind a version: if that changes while it is read,
+// the race is not reported, rather than reported wrongly.
 //
 // Memory: the table has 512 KiB, of which what is used is touched; a thread has about 14 KiB.
 #pragma once
@@ -55,9 +58,6 @@ void stop_all(Thread* thread);
 void stop_all_even_kept(Thread* thread);
 // Own monitors of these bytes end: the memory goes back to where another thread may get it from.
 void stop_within(Thread* thread, uintptr_t begin, uintptr_t end);
-
-// A new span of the thread begins: every place may start monitors again.
-void begin_span(Thread* thread);
 
 // In the child of a fork, where no other thread lives.
 void table_fork_child();

@@ -87,7 +87,8 @@ void bind(Thread* thread) {
   thread->info.os_id = platform::sys_gettid();
   thread->random = 0x9E3779B97F4A7C15ull * (thread->info.id + 1) ^ __builtin_ia32_rdtsc();
   current_thread = thread;
-  begin_span(thread);
+  // What the thread did before it was known may have shut places.
+  *thread->hot = {};
 }
 
 }  // namespace
@@ -128,7 +129,8 @@ void threads_initialise() {
   size_t stack = size_t{8} << 20;
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (size_t{64} << 20)) stack = limit.rlim_cur;
   auto const here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  auto const top = reinterpret_cast<uintptr_t>(platform::environment());  // the kernel put it above everything else
+  auto const top =
+      reinterpret_cast<uintptr_t>(platform::environment());  // the kernel put it above everything else
   main->stack_high = top > here ? top : here;
   main->stack_low = here - stack;
 }

@@ -48,7 +48,7 @@ struct Statistics {
   uint64_t points;     // point monitors that became active
   uint64_t ranges;     // range monitors that became active
   uint64_t dropped;    // no room in the table
-  uint64_t lost;         // overlaps seen whose other side was gone before its stack was read
+  uint64_t lost;       // overlaps seen whose other side was gone before its stack was read
   uint64_t replaced;   // stopped early to make room for a newer one
   uint64_t releases;   // that stopped something
   uint64_t invisible;  // of these, calls of or returns to invisible code
@@ -64,7 +64,6 @@ struct Thread {
   uint32_t number = 0;  // in words of the table; 0: this thread monitors nothing
   uint32_t ignore_reads = 0;
   uint32_t ignore_writes = 0;
-  uint32_t span = 0;   // counts releases that stopped something
   uint32_t next = 0;   // which monitor to replace when all are in use
   uint32_t count = 0;  // how many monitors are in use
   uint64_t random = 0;
@@ -83,7 +82,8 @@ struct Thread {
   Thread* next_live = nullptr;
   Thread* previous_live = nullptr;
 
-  uint32_t skip[kDhMonitorPlaces];  // with random caps: how often a place is passed over before its next monitor
+  uint32_t
+      skip[kDhMonitorPlaces];  // with random caps: how often a place is passed over before its next monitor
   Monitor monitors[kMonitors];
 };
 

@@ -15,7 +15,8 @@ extern "C" __attribute__((visibility("hidden"), weak)) const char __stop_deadhea
 namespace deadheat::monitor {
 namespace {
 
-// --- What was decided before. Code comes and goes with shared libraries, rarely; an address that meant one thing and
+// --- What was decided before. Code comes and goes with shared libraries, rarely; an address that meant one
+// thing and
 //     later another would have to be both a function's beginning and of another kind.
 struct Decided {
   uintptr_t key;  // address * 2 + visible
@@ -49,9 +50,9 @@ bool is_known_library(const char* path) {
   for (const char* p = path; *p != '\0'; ++p) {
     if (*p == '/') name = p + 1;
   }
-  static const char* const known[] = {"libc.so",   "libc-2",      "libm.so",    "libm-2",  "libpthread", "libdl.so",
-                                      "librt.so",  "ld-linux",    "libstdc++.", "libgcc_s", "libc++.",    "libc++abi.",
-                                      "linux-vdso", "libresolv."};
+  static const char* const known[] = {"libc.so",  "libc-2",     "libm.so",    "libm-2",     "libpthread",
+                                      "libdl.so", "librt.so",   "ld-linux",   "libstdc++.", "libgcc_s",
+                                      "libc++.",  "libc++abi.", "linux-vdso", "libresolv."};
   for (const char* k : known) {
     if (starts_with(name, k)) return true;
   }
@@ -122,8 +123,8 @@ uintptr_t function_around(uintptr_t address) {
   dl_iterate_phdr(find_header, &search);
   if (search.header == 0) return 0;
   auto const* const header = reinterpret_cast<const Header*>(search.header);
-  if (header->version != 1 || header->frame_encoding != kPcRelative4 || header->count_encoding != kUnsigned4 ||
-      header->table_encoding != kDataRelative4)
+  if (header->version != 1 || header->frame_encoding != kPcRelative4 ||
+      header->count_encoding != kUnsigned4 || header->table_encoding != kDataRelative4)
     return 0;
   uint32_t count = 0;
   __builtin_memcpy(&count, reinterpret_cast<const char*>(search.header) + 8, sizeof count);
