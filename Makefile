@@ -99,3 +99,17 @@ bench: build
 # Whole Debian packages through the wrappers, their findings compared with docs/field-notes.md.
 test-projects: build
 	@tests/projects/run.py --build $(BUILD)
+
+.PHONY: test-monitor test-monitor-stress bench-monitor
+# The monitor lane: every labelled program in both orders, at two levels, with every kind of cap.
+test-monitor: build
+	@tests/monitor/programs.py --build-dir $(BUILD) --opt=-O0,-O2 --options cap=0,cap=10,cap=10+random_cap=1
+
+# Random programs without a race, FILES of 20 each, at every sampling rate: not one report.
+FILES ?= 100
+test-monitor-stress: build
+	@tests/monitor/stress.py --build-dir $(BUILD) --files $(FILES)
+
+# Native, ThreadSanitizer, watch and the monitor lane's settings side by side (docs/monitor.md).
+bench-monitor: build
+	@bench/monitor/run.py --build $(BUILD) --json $(BUILD)/bench-monitor.json $(BENCH)

@@ -146,8 +146,11 @@ bool InterferenceFreeRegions::comes_to_an_end(const Loop& loop, LoopInfo& loops,
 
 void InterferenceFreeRegions::find_endless_edges(LoopInfo& loops, ScalarEvolution& evolution) {
   DenseSet<const BasicBlock*> ending_heads;
-  for (const Loop* loop : loops.getLoopsInPreorder())
-    if (comes_to_an_end(*loop, loops, evolution)) ending_heads.insert(loop->getHeader());
+  for (const Loop* loop : loops.getLoopsInPreorder()) {
+    const bool ends = comes_to_an_end(*loop, loops, evolution);
+    if (ends) ending_heads.insert(loop->getHeader());
+    if (!ends || !loop->isInnermost()) long_loop_heads_.insert(loop->getHeader());
+  }
   // Every edge that goes back in the order of the walk: those of loops that end are edges like others.
   DenseMap<const BasicBlock*, unsigned> order;
   for (const BasicBlock* block : post_order(&function_)) order[block] = order.size();

@@ -132,6 +132,9 @@ class InterferenceFreeRegions {
   // The locations whose address is known only from `definition` on.
   llvm::ArrayRef<LocationId> defined_by(const llvm::Value& definition) const;
 
+  // The head of a loop that may take long: one with loops in it, or one that need not end.
+  bool heads_long_loop(const llvm::BasicBlock& block) const { return long_loop_heads_.contains(&block); }
+
   // What callers may know.
   std::vector<RegionSummaries::Entry> summary() const;
 
@@ -160,6 +163,7 @@ class InterferenceFreeRegions {
   // What a call adds: certain when it is reached.
   llvm::DenseMap<const llvm::Instruction*, llvm::SmallVector<std::pair<LocationId, Certain>, 1>> callees_;
   llvm::DenseSet<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>> endless_edges_;
+  llvm::DenseSet<const llvm::BasicBlock*> long_loop_heads_;
   llvm::DenseMap<const llvm::BasicBlock*, CertainSet> starts_;
   bool is_local_ = false;  // too large: blocks know nothing of each other
 };

@@ -29,8 +29,9 @@ struct Check {
 class LoopHoister {
  public:
   LoopHoister(const FunctionView& view, LoopAnalyses analyses, Hooks& hooks, AccessInstrumenter& instrumenter,
-              Statistics& statistics)
+              Statistics& statistics, Hoisting hoisting)
       : view_(view),
+        hoisting_(hoisting),
         loops_(analyses.loops),
         evolution_(analyses.evolution),
         dominators_(analyses.dominators),
@@ -64,8 +65,13 @@ class LoopHoister {
     for (Loop* inner : loop.getSubLoops())
       is_quiet &= visit(*inner) && evolution_.hasLoopInvariantBackedgeTakenCount(inner);
     is_quiet = is_quiet && has_no_effects(loop);
-    if (is_quiet) hoist(loop);
+    if (is_quiet && may_leave(loop)) hoist(loop);
     return is_quiet;
+  }
+
+  bool may_leave(const Loop& loop) const {
+    return hoisting_ == Hoisting::kAllLoops ||
+           (loop.isInnermost() && evolution_.hasLoopInvariantBackedgeTakenCount(&loop));
   }
 
   bool has_no_effects(const Loop& loop) const {
@@ -231,6 +237,7 @@ class LoopHoister {
   }
 
   const FunctionView& view_;
+  const Hoisting hoisting_;
   LoopInfo& loops_;
   ScalarEvolution& evolution_;
   DominatorTree& dominators_;
@@ -245,8 +252,8 @@ class LoopHoister {
 }  // namespace
 
 void hoist_loop_accesses(const FunctionView& view, LoopAnalyses analyses, Hooks& hooks,
-                         AccessInstrumenter& instrumenter, Statistics& statistics) {
-  LoopHoister(view, analyses, hooks, instrumenter, statistics).run();
+                         AccessInstrumenter& instrumenter, Statistics& statistics, Hoisting hoisting) {
+  LoopHoister(view, analyses, hooks, instrumenter, statistics, hoisting).run();
 }
 
 }  // namespace deadheat::instrument

@@ -48,9 +48,13 @@ struct LoopAnalyses {
   llvm::DominatorTree& dominators;
 };
 
+// How far a check is moved: out of all loops it may leave, or of the innermost one only, if that is counted.
+enum class Hoisting { kAllLoops, kInnermostLoops };
+
 // Moves checks out of loops and emits them. May add loop preheaders; keeps LoopInfo and the dominator tree up
 // to date.
 void hoist_loop_accesses(const FunctionView& view, LoopAnalyses analyses, Hooks& hooks,
-                         AccessInstrumenter& instrumenter, Statistics& statistics);
+                         AccessInstrumenter& instrumenter, Statistics& statistics,
+                         Hoisting hoisting = Hoisting::kAllLoops);
 
 }  // namespace deadheat::instrument

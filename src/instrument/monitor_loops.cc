@@ -46,6 +46,7 @@ class LoopCopier {
 
  private:
   bool is_worth_it(const Loop& loop) const {
+    if (regions_.heads_long_loop(*loop.getHeader())) return false;
     bool has_starts = false;
     unsigned count = 0;
     for (const BasicBlock* block : loop.blocks()) {

@@ -6,8 +6,8 @@
 // is the loop as it was; open, the original, in which monitors start. A loop that is entered with the gate
 // closed does not notice it being opened; the next entry does.
 //
-// Only loops that are worth it: no calls, no atomics, few enough instructions, and nothing defined inside of
-// which a monitor is started outside.
+// Only loops that are worth it: sure to end, no calls, no atomics, few enough instructions, and nothing
+// defined inside of which a monitor is started outside.
 #pragma once
 
 #include <llvm/Analysis/LoopInfo.h>

@@ -96,8 +96,9 @@ class ModuleMonitor {
     auto& loops = analyses_.getResult<LoopAnalysis>(function);
     auto& evolution = analyses_.getResult<ScalarEvolutionAnalysis>(function);
     if (options_.is_on(Optimisation::kLoops))
+      // Not further: an outer loop may take long, and the gate is looked at every time round.
       hoist_loop_accesses(view, {loops, evolution, analyses_.getResult<DominatorTreeAnalysis>(function)},
-                          hooks_, accesses_, statistics_);
+                          hooks_, accesses_, statistics_, Hoisting::kInnermostLoops);
     instrumenter_.take_loop_checks(function);
     // The loop pass computes in front of loops; what was known of them stays true.
     const InterferenceFreeRegions regions(function, accesses, view, effects_, loops, evolution, summaries_);

@@ -142,7 +142,9 @@ class Placer {
 
   Active at_entry(BasicBlock& block) const {
     std::optional<Active> active;
-    if (block.isEntryBlock()) return {};
+    // Behind a closed gate nothing was started: in a loop that takes long, it is looked at again every time
+    // round.
+    if (block.isEntryBlock() || regions_.heads_long_loop(block)) return {};
     for (BasicBlock* previous : predecessors(&block)) {
       const auto found = at_end_.find(previous);
       if (found == at_end_.end()) continue;  // not known yet, or not reachable

@@ -8,6 +8,8 @@
 // A second analysis, forwards, finds starts that are redundant: on every path the location was started
 // already, as strongly, and nothing has released since. (It cannot take away two starts that justify each
 // other: on any path, the first one after the last release finds nothing before it.)
+// The heads of loops that may take long count as releases here: the gate may have been closed when the start
+// was passed, and open now.
 //
 // Stopping. The paper's refined algorithm stops, at every release, all monitors but those of locations in RW
 // there. Here the runtime stops them, wherever the release happens, and the pass says only which may live on:

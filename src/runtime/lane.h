@@ -44,6 +44,10 @@ void release(const volatile void* object);        // what came before is added t
 void release_store(const volatile void* object);  // what came before replaces what the object carries
 void forget(const volatile void* object);  // the object is gone; its address may be something else next
 
+// False if the lane takes all objects for one: then which object a descriptor leads to need not be found out,
+// which takes system calls. A lane that says nothing tells them apart.
+bool tells_objects_apart();
+
 // --- Locks. `acquired` after the real call succeeded, `releasing` before it is made. `recursion` of
 // recursive locks is
 //     counted by the interposer: only the outermost pair is told.

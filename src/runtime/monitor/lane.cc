@@ -156,6 +156,8 @@ void release(const volatile void*) { releasing(); }
 void release_store(const volatile void*) { releasing(); }
 void forget(const volatile void*) {}
 
+bool tells_objects_apart() { return false; }
+
 void lock_acquired(const volatile void*, LockMode, Pc) {}
 void lock_releasing(const volatile void*, Pc) { releasing(); }
 void lock_destroyed(const volatile void*) {}

@@ -20,7 +20,7 @@ namespace {
 
 // Shares in hundredths of a percent. See pace.h.
 constexpr uint64_t kClosedShare = 100;
-constexpr uint64_t kInlineShare = 10000;
+constexpr uint64_t kInlineShare = 5000;
 constexpr uint64_t kWhole = 10000;
 constexpr uint64_t kShortestWindowUs = 500;
 constexpr uint64_t kTickUs = 2000;
@@ -68,18 +68,32 @@ struct Random {
   }
 };
 
-// The share of the time that the next period is open for, after a window of `open_cycles` in which the
-// program's threads lost `spent` cycles altogether.
-uint64_t next_share(uint64_t share, uint64_t open_cycles, uint64_t spent) {
+uint64_t process_us() {
+  timespec t{};
+  platform::syscall6(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, reinterpret_cast<long>(&t));
+  return static_cast<uint64_t>(t.tv_sec) * 1000000 + static_cast<uint64_t>(t.tv_nsec) / 1000;
+}
+
+// What a period cost.
+struct Account {
+  uint64_t worked_us;  // processor time of the whole process, window included
+  uint64_t open_us;    // of that, while the window was open
+  uint64_t spent_us;   // of that, in slow paths
+};
+
+// The share of the time that the next period is open for.
+uint64_t next_share(uint64_t share, const Account& account) {
   uint64_t const budget = platform::options().monitor.budget;
-  uint64_t const threads = live_threads > 1 ? live_threads : 1;
-  uint64_t const room = budget > kClosedShare ? budget - kClosedShare : budget / 4;
-  // Time lost beside time worked, per thread.
-  uint64_t const available = open_cycles * threads;
-  uint64_t const worked = available > spent ? available - spent : 1;
-  uint64_t const lost = spent * kWhole / (worked + 1) + kInlineShare;
-  uint64_t const wanted = room * kWhole / lost;
-  uint64_t const smooth = (share * 3 + wanted) / 4;
+  uint64_t const room = budget > 2 * kClosedShare ? budget - kClosedShare : budget / 2;
+  uint64_t const inlined = account.open_us > account.spent_us ? account.open_us - account.spent_us : 0;
+  uint64_t const cost = account.spent_us + inlined * kInlineShare / kWhole;
+  uint64_t const rest = account.worked_us > cost ? account.worked_us - cost : 1;
+  if (account.worked_us < 100) return share;  // idle: nothing to learn from
+  uint64_t const cost_share = cost * kWhole / rest + 1;
+  uint64_t wanted = share * room / cost_share;
+  if (wanted > share * 2) wanted = share * 2;
+  if (wanted < share / 2) wanted = share / 2;
+  uint64_t const smooth = (share * 3 + wanted + 3) / 4;
   return smooth < 1 ? 1 : smooth > kWhole ? kWhole : smooth;
 }
 
@@ -104,6 +118,7 @@ void open_for(uint64_t us) {
   Random random{pace_clock() | 1};
   uint64_t share = options.budget != 0 ? options.budget / 4 + 1 : options.sample;
   uint64_t const mean_us = uint64_t{options.period_ms} * 1000;
+  uint64_t worked_until = process_us();
   for (;;) {
     // Half to one and a half times the mean; longer if the window would become too short to show anything.
     uint64_t period = mean_us / 2 + random.below(mean_us);
@@ -114,6 +129,7 @@ void open_for(uint64_t us) {
     }
     uint64_t const before = (period - window) / 2;
     sleep_us(before);
+    uint64_t const worked_before = process_us();
     __atomic_store_n(&spent_cycles, uint64_t{0}, __ATOMIC_RELAXED);
     uint64_t const opened = now_us();
     uint64_t const opened_at = pace_clock();
@@ -122,8 +138,14 @@ void open_for(uint64_t us) {
     uint64_t const us = now_us() - opened;
     ++pace.windows;
     pace.open_us += us;
-    if (options.budget != 0)
-      share = next_share(share, cycles, __atomic_load_n(&spent_cycles, __ATOMIC_RELAXED));
+    if (options.budget != 0) {
+      // From window to window: what was worked between them counts for the one before.
+      uint64_t const worked_now = process_us();
+      uint64_t const spent = __atomic_load_n(&spent_cycles, __ATOMIC_RELAXED);
+      Account const account{worked_now - worked_until, worked_now - worked_before, spent * us / (cycles + 1)};
+      worked_until = worked_now;
+      share = next_share(share, account);
+    }
     // A window that became longer than it should, because we were not woken, is made up for.
     uint64_t const late = us > window ? us - window : 0;
     sleep_us(period - window - before + late * (kWhole - share) / share);

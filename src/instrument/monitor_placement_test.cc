@@ -1,0 +1,164 @@
+// What is started where, what is left out because it is active already, and what the runtime is told.
+#include "instrument/monitor_testing.h"
+
+namespace deadheat::instrument::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+
+std::string function(const std::string& body) {
+  return "define void @f(ptr %x, ptr %y, i1 %c, i64 %n) mustprogress {\nentry:\n" + body + "\n}\n";
+}
+std::string straight(const std::string& body) { return function(body + "\nret void"); }
+
+TEST(Placement, WhatIsActiveIsNotStartedAgain) {
+  const char* body = R"(
+      store i32 1, ptr %x
+      br i1 %c, label %left, label %end
+    left:
+      store volatile i32 2, ptr %x
+      br label %end
+    end:
+      store volatile i32 3, ptr %x
+      ret void)";
+  EXPECT_THAT(Monitored(function(body)).starts(), ElementsAre("strong x in entry"));
+}
+
+TEST(Placement, AnAcquireStopsNothing) {
+  // Certain again after the lock, but active since before it.
+  EXPECT_THAT(
+      Monitored(
+          straight("store i32 1, ptr %x\n %l = call i32 @pthread_mutex_lock(ptr @m1)\n store i32 2, ptr %x"))
+          .events(),
+      ElementsAre("strong x", "write x", "lock", "write x"));
+}
+
+TEST(Placement, WhatMayReleaseStopsEverything) {
+  EXPECT_THAT(
+      Monitored(straight("store i32 1, ptr %x\n call void @unknown()\n store i32 2, ptr %x")).events(),
+      ElementsAre("strong x", "write x", "ask", "unknown", "strong x", "write x"));
+}
+
+TEST(Placement, AWeakMonitorBecomesStrongWhereAWriteIsCertain) {
+  const char* body = R"(
+      %r = load i32, ptr %x
+      %l = call i32 @pthread_mutex_lock(ptr @m1)
+      store i32 2, ptr %x
+      ret void)";
+  EXPECT_THAT(Monitored(function(body)).events(),
+              ElementsAre("weak x", "read x", "lock", "strong x", "write x"));
+}
+
+TEST(Placement, AWideMonitorCoversANarrowOne) {
+  EXPECT_THAT(Monitored(straight("store i64 1, ptr %x\n %l = call i32 @pthread_mutex_lock(ptr @m1)\n"
+                                 "%h = getelementptr i8, ptr %x, i64 4\n %r = load i32, ptr %h"))
+                  .events(),
+              ElementsAre("strong x", "write x", "lock", "read h"));
+}
+
+TEST(Placement, OnlyOneSideOfAMergeIsNotEnough) {
+  const char* body = R"(
+      br i1 %c, label %left, label %end
+    left:
+      store i32 1, ptr %x
+      br label %end
+    end:
+      store volatile i32 2, ptr %x
+      ret void)";
+  // In `left` for the first write; at the end for those who come from elsewhere. At the entry, which write is
+  // the first is not known.
+  EXPECT_THAT(Monitored(function(body)).starts(), ElementsAre("strong x in left", "strong x in end"));
+}
+
+TEST(Placement, StartsOfOneStretchStandTogether) {
+  const Monitored f(straight(R"(
+      %p = load ptr, ptr %x
+      %q = load ptr, ptr %p
+      store i32 1, ptr %q)"));
+  EXPECT_THAT(f.events(), ElementsAre("read x", "read p", "weak x", "weak p", "strong q", "write q"));
+}
+
+TEST(Placement, AStretchEndsAtACall) {
+  EXPECT_THAT(
+      Monitored(straight("%p = load ptr, ptr %x\n call void @quiet()\n store i32 1, ptr %p")).events(),
+      ElementsAre("read x", "weak x", "strong p", "quiet", "write p"));
+}
+
+TEST(Placement, CreatingAThreadKeepsWhatIsAccessedBehindIt) {
+  EXPECT_THAT(Monitored(straight("%t = call i32 @pthread_create(ptr %y, ptr null, ptr null, ptr null)\n"
+                                 "store i32 1, ptr %x"))
+                  .events(),
+              ElementsAre("strong x", "keep strong x", "pthread_create", "write x"));
+}
+
+TEST(Placement, IndirectCallsAreAskedAbout) {
+  EXPECT_THAT(Monitored(straight("call void %x()")).events(), ElementsAre("ask", "call"));
+}
+
+TEST(Placement, AnExcludedFunctionOfTheModuleThatReleasesIsToldOf) {
+  const std::string hidden = R"(
+    define internal void @hidden() "deadheat-excluded" {
+      store atomic i32 1, ptr @flag release, align 4
+      ret void
+    })";
+  EXPECT_THAT(Monitored(hidden + straight("store i32 1, ptr %x\n call void @hidden()")).events(),
+              ElementsAre("strong x", "write x", "stop", "hidden"));
+}
+
+TEST(Placement, FunctionsThatStrangersMayCallLookWhereTheyReturn) {
+  Monitored outer(straight("store i32 1, ptr %x"));
+  EXPECT_NE(outer.print().find("@__dh_monitor_returning("), std::string::npos);
+  Monitored inner(
+      "define internal void @inner(ptr %x) {\n store i32 1, ptr %x\n ret void\n}\n"
+      "define void @f(ptr %x) {\n call void @inner(ptr %x)\n ret void\n}\n");
+  unsigned hooks = 0;
+  for (const llvm::Instruction& instruction : llvm::instructions(*inner.module().getFunction("inner")))
+    if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+      hooks += call->getCalledFunction() && call->getCalledFunction()->getName() == "__dh_monitor_returning";
+  EXPECT_EQ(hooks, 0u);
+}
+
+TEST(Placement, InstrumentedFunctionsAreMarked) {
+  Monitored f(straight("store i32 1, ptr %x"));
+  EXPECT_TRUE(f.module().getFunction("f")->hasPrefixData());
+  EXPECT_FALSE(f.module().getFunction("unknown")->hasPrefixData());
+}
+
+TEST(LoopCopies, AnInnermostLoopIsCopiedAndTheCopyHasNoMonitors) {
+  const char* search = R"(
+      br label %loop
+    loop:
+      %p = phi ptr [ %y, %entry ], [ %q, %loop ]
+      %q = load ptr, ptr %p
+      %more = icmp ne ptr %q, null
+      br i1 %more, label %loop, label %end
+    end:
+      store ptr %q, ptr %x
+      ret void)";
+  const Monitored f(function(search));
+  unsigned loads = 0;
+  for (const std::string& event : f.events()) loads += event.starts_with("read p");
+  EXPECT_EQ(loads, 2u);
+  unsigned monitors = 0;
+  for (const std::string& start : f.starts()) monitors += start.starts_with("weak p");
+  EXPECT_EQ(monitors, 1u);
+}
+
+TEST(LoopCopies, ALoopThatCallsIsNotCopied) {
+  const char* calls = R"(
+      br label %loop
+    loop:
+      %p = phi ptr [ %y, %entry ], [ %q, %loop ]
+      %q = load ptr, ptr %p
+      call void @quiet()
+      %more = icmp ne ptr %q, null
+      br i1 %more, label %loop, label %end
+    end:
+      ret void)";
+  EXPECT_THAT(Monitored(function(calls)).events(), ElementsAre("weak p", "read p", "quiet"));
+}
+
+}  // namespace
+}  // namespace deadheat::instrument::testing

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""The monitor lane as its users meet it: options, long-running processes, caps, freed memory, invisible code."""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "build")
+BIN = os.path.join(BUILD, "bin")
+
+COUNTER = """
+#include <thread>
+static volatile long counter;
+static void work() { for (int i = 0; i < ROUNDS; ++i) for (int j = 0; j < 1000; ++j) counter = counter + 1; }
+int main() { std::thread a(work), b(work); a.join(); b.join(); }
+"""
+
+# Two threads walk an array; up to element 512 each has its own half, from there on they share one.
+STREAM = """
+#include <thread>
+#include <atomic>
+static long points[2][4096];
+static std::atomic<int> together;
+static __attribute__((noinline)) void touch(long* p) { *p += 1; }
+static void walk(int me) {
+  together.fetch_add(1);
+  while (together.load() < 2) {}
+  for (int round = 0; round < ROUNDS; ++round) {
+    for (int i = 0; i < 4096; ++i) touch(i < 512 ? &points[me][i] : &points[0][i]);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+int main() { std::thread a(walk, 0), b(walk, 1); a.join(); b.join(); }
+"""
+
+SERVER = """
+#include <signal.h>
+#include <unistd.h>
+#include <thread>
+static volatile long counter;
+static volatile sig_atomic_t stop;
+static void work() { while (!stop) for (int i = 0; i < 1000; ++i) counter = counter + 1; }
+int main(int argc, char**) {
+  if (argc > 1) signal(SIGTERM, [](int) { stop = 1; });
+  std::thread a(work), b(work);
+  a.join(); b.join();
+  return 7;
+}
+"""
+
+# A library without instrumentation hands a value over with atomics of its own.
+HIDDEN = """
+static int ready;
+extern "C" void hand_over() { __atomic_store_n(&ready, 1, __ATOMIC_RELEASE); }
+extern "C" void await_it() { while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) {} }
+extern "C" void take_back() { __atomic_store_n(&ready, 0, __ATOMIC_RELEASE); }
+extern "C" void await_back() { while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) {} }
+extern "C" void call_back(void (*f)(), int me) {
+  for (int i = 0; i < 20000; ++i) {
+    while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != me) {}
+    f();
+    __atomic_store_n(&ready, !me, __ATOMIC_RELEASE);
+  }
+}
+"""
+VISIBLE = """
+#include <thread>
+extern "C" void hand_over(); extern "C" void await_it(); extern "C" void take_back(); extern "C" void await_back();
+extern "C" void call_back(void (*f)(), int me);
+long shared[4];
+static __attribute__((noinline)) void bump() { shared[1]++; shared[2] += shared[1]; }
+int main(int argc, char**) {
+  if (argc > 1) {
+    std::thread a([] { call_back(bump, 0); }), b([] { call_back(bump, 1); });
+    a.join(); b.join();
+    return 0;
+  }
+  void (*volatile over)() = hand_over;
+  std::thread a([=] { for (int i = 0; i < 20000; ++i) { shared[0]++; over(); await_back(); } });
+  std::thread b([] { for (int i = 0; i < 20000; ++i) { await_it(); shared[0]++; take_back(); } });
+  a.join(); b.join();
+}
+"""
+
+# Each thread writes to memory and frees it; the allocator hands it to the other one.
+RECYCLED = """
+#include <stdlib.h>
+#include <thread>
+static void work() {
+  for (int i = 0; i < 200000; ++i) {
+    volatile long* p = static_cast<volatile long*>(malloc(4096 + (i & 7) * 512));
+    p[0] = i; p[5] = p[0] + 1;
+    free(const_cast<long*>(p));
+  }
+}
+int main() { std::thread a(work), b(work); a.join(); b.join(); }
+"""
+
+STACKS = """
+#include <thread>
+long balance;
+__attribute__((noinline)) void deposit(long v) { balance += v; asm volatile("" ::: ); }
+__attribute__((noinline)) void customer(long v) { for (int i = 0; i < 300000; ++i) deposit(v + i); }
+int main() { std::thread a(customer, 1), b(customer, 2); a.join(); b.join(); }
+"""
+
+
+class MonitorLane(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def call(self, *words, code=0, timeout=120, **environment):
+        done = subprocess.run(words, cwd=self.folder.name, capture_output=True, text=True, timeout=timeout,
+                              env={**os.environ, **environment})
+        if code is not None:
+            self.assertEqual(done.returncode, code, f"{' '.join(words)}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def read_all(self, prefix):
+        text = ""
+        for path in glob.glob(prefix + ".*"):
+            with open(path) as file:
+                text += file.read()
+        return text
+
+    def build(self, text, *flags, name="program"):
+        with open(self.path(name + ".cc"), "w") as file:
+            file.write(text)
+        self.call(os.path.join(BIN, "deadheat-c++"), "--deadheat-mode=monitor", "-O1", "-g", "-pthread", name + ".cc", "-o",
+                  name, *flags)
+        return "./" + name
+
+    def findings(self, program, *options, arguments=()):
+        self.call(os.path.join(BIN, "deadheat"), "run", "--mode", "monitor", *options, "--json", "out.json", "--quiet", "--",
+                  program, *arguments, code=None)
+        with open(self.path("out.json")) as file:
+            return json.load(file)
+
+    def test_a_race_is_found_with_both_stacks(self):
+        report = self.findings(self.build(STACKS), "--cap", "0")
+        self.assertTrue(report["findings"])
+        finding = report["findings"][0]
+        self.assertEqual(finding["detectors"], ["monitor"])
+        self.assertEqual(finding["variable"]["name"], "balance")
+        for access in finding["accesses"]:
+            self.assertEqual([frame["function"].split("(")[0] for frame in access["stack"][:2]], ["deposit", "customer"])
+            self.assertEqual(access["location"]["line"], 4)
+
+    def test_a_program_that_is_simply_run_takes_its_options_from_the_environment(self):
+        program = self.build(COUNTER, "-DROUNDS=300000")
+        text = self.call(program, code=66, DEADHEAT_OPTIONS="cap=0")
+        self.assertIn("data race on counter", text)
+        self.assertIn("expected a percentage", self.call(program, code=2, DEADHEAT_OPTIONS="sample=200%"))
+        self.assertIn("expected a number", self.call(program, code=2, DEADHEAT_OPTIONS="cap=many"))
+
+    def test_wrong_options_are_refused_before_anything_runs(self):
+        program = self.build(COUNTER, "-DROUNDS=1")
+        run = (os.path.join(BIN, "deadheat"), "run")
+        self.assertIn("expected a percentage", self.call(*run, "--sample", "lots", "--", program, code=2))
+        self.assertIn("expected a number", self.call(*run, "--cap", "300", "--", program, code=2))
+        self.assertIn("expected one of them", self.call(*run, "--sample", "5%", "--budget", "5%", "--", program, code=2))
+        self.assertIn("belongs to --mode monitor", self.call(*run, "--mode", "watch", "--budget", "5%", "--", program, code=2))
+
+    def test_sampling_and_budgets_find_a_race_that_goes_on(self):
+        program = self.build(COUNTER, "-DROUNDS=1500000")
+        for options in (("--sample", "10%"), ("--sample", "1%"), ("--budget", "5%")):
+            report = self.findings(program, *options)
+            self.assertTrue(report["findings"], options)
+            self.assertGreater(report["statistics"]["windows"], 0)
+
+    def test_findings_are_written_while_the_program_runs(self):
+        program = self.build(SERVER)
+        log = self.path("raw")
+        process = subprocess.Popen([self.path("program")], env={**os.environ, "DEADHEAT_OPTIONS": f"log={log} sample=20%"})
+        self.addCleanup(process.kill)
+        for _ in range(300):
+            if '"t":"race"' in self.read_all(log):
+                break
+            time.sleep(0.1)
+        else:
+            self.fail("no finding within 30 seconds")
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(20), -signal.SIGTERM)
+        self.assertIn('"t":"end"', self.read_all(log))
+
+    def test_a_handler_of_sigterm_is_the_programs_own(self):
+        program = self.build(SERVER)
+        process = subprocess.Popen([self.path("program"), "handles"],
+                                   env={**os.environ, "DEADHEAT_OPTIONS": "sample=20% exitcode=0"}, stderr=subprocess.PIPE)
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        _, text = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 7, program)
+        self.assertIn(b"data race on counter", text)
+
+    def test_the_cap_hides_what_comes_late_in_a_loop_and_random_caps_find_it(self):
+        # One pass is over before the next tick begins: the ten monitors of the place are spent on the elements that
+        # are not shared.
+        self.assertEqual(self.findings(self.build(STREAM, "-DROUNDS=3"), "--cap", "10")["findings"], [])
+        self.assertTrue(self.findings(self.build(STREAM, "-DROUNDS=400"), "--cap", "0")["findings"])
+        program = self.build(STREAM, "-DROUNDS=20000")
+        found = [self.findings(program, "--cap", "10", "--random-cap")["findings"] for _ in range(3)]
+        self.assertTrue(any(found))
+
+    def test_releases_in_invisible_code_stop_monitors(self):
+        with open(self.path("hidden.cc"), "w") as file:
+            file.write(HIDDEN)
+        for how in (("-c", "hidden.cc", "-o", "hidden.o"), ("-shared", "-fPIC", "hidden.cc", "-o", "libhidden.so")):
+            self.call("clang++-19", "-O2", *how)
+            program = self.build(VISIBLE, how[-1], "-Wl,-rpath,$ORIGIN")
+            for arguments in ((), ("call-backs",)):
+                report = self.findings(program, "--cap", "0", arguments=arguments)
+                self.assertEqual(report["findings"], [], how)
+                self.assertGreater(report["statistics"]["invisible"], 1000)
+
+    def test_memory_that_the_allocator_hands_on_is_no_race(self):
+        report = self.findings(self.build(RECYCLED), "--cap", "0")
+        self.assertEqual(report["findings"], [])
+        self.assertGreater(report["statistics"]["points"], 1000)
+
+    def test_one_thread_alone_starts_nothing(self):
+        report = self.findings(self.build("long x[9]; int main() { for (volatile int i = 0; i < 9; i = i + 1) x[i]++; }"))
+        self.assertEqual(report["statistics"]["monitor_starts"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
