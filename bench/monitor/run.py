@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""make bench-monitor: native, ThreadSanitizer, the watch lane and the monitor lane's settings, side by side.
+
+The programs of `make bench`, interleaved in the same way: every round runs each program with each variant, one after the
+other. Medians; slowdowns against native; peak memory; and how many of the races that the watch lane found were found.
+
+    bench/monitor/run.py [--rounds 3] [--metric cpu] [--small] [--json FILE] [PROGRAM...]
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import run as bench  # noqa: E402
+from variants import NATIVE, TSAN, BenchError, Variant, deadheat  # noqa: E402
+from workloads import ROOT, Where, all_workloads  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    variant: Variant
+    options: str = ""
+    is_ours: bool = False
+    goal: float = field(default=0.0)
+
+
+def columns(build):
+    watch = deadheat(build)
+    monitor = Variant("monitor", watch.cc, watch.cxx, "--deadheat-mode=monitor")
+    ours = [("full", "cap=0", 0), ("capped", "cap=10", 3.0), ("50 %", "sample=50%", 0), ("10 %", "sample=10%", 1.3),
+            ("1 %", "sample=1%", 1.05), ("budget 5 %", "budget=5%", 1.07)]
+    return [Column("native", NATIVE), Column("TSan", TSAN), Column("watch", watch, is_ours=True)] + \
+        [Column(name, monitor, options, True, goal) for name, options, goal in ours]
+
+
+def run_column(workload, column, where, timeout):
+    if not column.is_ours:
+        return bench.run_once(workload, column.variant, where, {}, timeout), 0
+    prefix = where.work / "raw" / f"{workload.name}.{column.variant.name}"
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    text = f"log={prefix}" + (f" {column.options}" if column.options else "")
+    figures = bench.run_once(workload, column.variant, where, {"DEADHEAT_OPTIONS": text}, timeout)
+    return figures, bench.read_logs(prefix)[1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", nargs="*")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--metric", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--third-party", type=Path, default=None)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--small", action="store_true", help="skip the Debian packages")
+    parser.add_argument("--skip", default="", help="columns to leave out, separated by commas")
+    parser.add_argument("--timeout", type=int, default=300)
+    arguments = parser.parse_args()
+    build = arguments.build.resolve()
+    where = Where(build, build / "bench-run", (arguments.third_party or build / "third_party").resolve())
+    table = [c for c in columns(build) if c.name not in arguments.skip.split(",")]
+    workloads = [w for w in all_workloads() if not arguments.programs or w.name in arguments.programs]
+    if arguments.small and not arguments.programs:
+        workloads = [w for w in workloads if not w.real]
+
+    rows, failed = [], []
+    figures = {(w.name, c.name): [] for w in workloads for c in table}
+    races = {}
+    for workload in workloads:
+        try:
+            for column in table:
+                workload.build(column.variant, where)
+        except BenchError as error:
+            failed.append((workload.name, str(error)))
+    for number in range(arguments.rounds):
+        for workload in workloads:
+            for column in table:
+                if any(name == workload.name for name, _ in failed):
+                    break
+                print(f"round {number + 1}: {workload.name} {column.name}", file=sys.stderr, flush=True) \
+                    if sys.stderr.isatty() else None
+                try:
+                    result, found = run_column(workload, column, where, arguments.timeout)
+                except BenchError as error:
+                    failed.append((workload.name, str(error)))
+                    break
+                figures[(workload.name, column.name)].append(result)
+                key = (workload.name, column.name)
+                races[key] = max(found, races.get(key, 0))
+    names = [c.name for c in table if c.name != "native"]
+    print("| program | native | " + " | ".join(names) + " | peak MB: native, TSan, watch, full | races: watch, full, capped |")
+    print("|---" * (len(names) + 4) + "|")
+    slowdowns = {name: [] for name in names}
+    for workload in workloads:
+        if any(name == workload.name for name, _ in failed):
+            continue
+        row = {"program": workload.name}
+        for column in table:
+            results = figures[(workload.name, column.name)]
+            row[column.name] = {"time": bench.median(r[arguments.metric] for r in results),
+                                "peak_kb": bench.median(r["peak_kb"] for r in results),
+                                "races": races.get((workload.name, column.name), 0)}
+        native = max(row["native"]["time"], 1e-3)
+        for name in names:
+            slowdowns[name].append(row[name]["time"] / native)
+        peaks = ", ".join(f"{row[c]['peak_kb'] / 1024:.0f}" for c in ("native", "TSan", "watch", "full") if c in row)
+        found = ", ".join(str(row[c]["races"]) for c in ("watch", "full", "capped") if c in row)
+        print(f"| {workload.name} | {native:.2f} s | " +
+              " | ".join(f"{row[n]['time'] / native:.2f}" for n in names) + f" | {peaks} | {found} |", flush=True)
+        rows.append(row)
+    means = {name: bench.geometric_mean(values) for name, values in slowdowns.items()}
+    print("| geometric mean | | " + " | ".join(f"**{means[n]:.2f}**" for n in names) + " | | |")
+    for column in table:
+        if column.goal:
+            kept = means[column.name] <= column.goal
+            print(f"{'kept' if kept else 'MISSED':<7} {column.name}: at most {column.goal}, is {means[column.name]:.3f}")
+    for name, message in failed:
+        print(f"bench: {name}: {message}", file=sys.stderr)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"rows": rows, "means": means, "metric": arguments.metric}, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        sys.exit(2)
