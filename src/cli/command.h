@@ -32,6 +32,7 @@ class Command {
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_analyze_command();
+std::unique_ptr<Command> make_replay_command();
 std::unique_ptr<Command> make_trace_command();
 std::unique_ptr<Command> make_recording_command();
 std::unique_ptr<Command> make_report_raw_command();

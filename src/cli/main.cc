@@ -21,6 +21,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_run_command());
   commands.push_back(make_check_command());
   commands.push_back(make_analyze_command());
+  commands.push_back(make_replay_command());
   commands.push_back(make_trace_command());
   commands.push_back(make_recording_command());
   commands.push_back(make_report_raw_command());

@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/LowerAtomic.h>
 
+#include "instrument/record/definite.h"
 #include "instrument/record/pieces.h"
 #include "instrument/sanitizer_marks.h"
 
@@ -88,6 +89,27 @@ IntrinsicPlace place_of(const IntrinsicInst& intrinsic, PrivateLocals& locals) {
     case Intrinsic::sponentry:
     case Intrinsic::thread_pointer:
     case Intrinsic::eh_typeid_for:
+    // What the optimiser knows of a pointer here it need not know of the same pointer in a replay.
+    case Intrinsic::objectsize:
+    case Intrinsic::is_constant:
+    // Calls of the mathematical library, which is another one on another machine.
+    case Intrinsic::sin:
+    case Intrinsic::cos:
+    case Intrinsic::tan:
+    case Intrinsic::asin:
+    case Intrinsic::acos:
+    case Intrinsic::atan:
+    case Intrinsic::sinh:
+    case Intrinsic::cosh:
+    case Intrinsic::tanh:
+    case Intrinsic::exp:
+    case Intrinsic::exp2:
+    case Intrinsic::exp10:
+    case Intrinsic::log:
+    case Intrinsic::log2:
+    case Intrinsic::log10:
+    case Intrinsic::pow:
+    case Intrinsic::powi:
       return IntrinsicPlace::kOpaque;
     default:
       return intrinsic.doesNotAccessMemory() ? IntrinsicPlace::kNative : IntrinsicPlace::kOpaque;
@@ -214,6 +236,8 @@ void ModulePlan::prepare(Module& module) {
         unusual.push_back(operation);
     }
     for (AtomicRMWInst* operation : unusual) expand(operation);
+    PrivateLocals locals;
+    make_definite(function, locals);
   }
 }
 
@@ -265,6 +289,10 @@ void ModulePlan::plan(Function& function) {
   FunctionPlan plan;
   plan.function = &function;
   plan.is_enterable = !function.hasLocalLinkage() || function.hasAddressTaken();
+  // Functions of this module that are left out are invisible code as any other.
+  for (const User* user : function.users())
+    if (const auto* caller = dyn_cast<Instruction>(user); caller && !planned_.contains(caller->getFunction()))
+      plan.is_enterable = true;
   for (Argument& argument : function.args())
     if (argument.hasByValAttr()) {
       plan.points.push_back({PointKind::kByValue, nullptr, &argument, next_site_});

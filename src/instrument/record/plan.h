@@ -70,7 +70,8 @@ class PrivateLocals {
 
 class ModulePlan {
  public:
-  // Brings a module into the form that plans are made of; before its IR is saved. Idempotent.
+  // Brings a module into the form that plans are made of; before its IR is saved. Twice is
+  // as good as once.
   static void prepare(llvm::Module& module);
   // REQUIRES: prepared.
   explicit ModulePlan(llvm::Module& module);

@@ -92,7 +92,8 @@ uint32_t __dh_rec_is_visible(const void* target, uint64_t* cache) {
 void __dh_rec_call_begin(uint32_t is_visible) {
   DhRecord* const record = __dh_record;
   record->invisible = is_visible ^ 1;
-  if (__builtin_expect(record->attention != 0, 0)) __dh_rec_attend(record);
+  // Not before a visible call: nothing there marks the place, and a replay would run the handler later.
+  if (__builtin_expect(record->attention != 0, 0) && is_visible == 0) __dh_rec_attend(record);
 }
 void __dh_rec_call_end() { __dh_record->invisible = 0; }
 

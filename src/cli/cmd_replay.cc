@@ -1,0 +1,159 @@
+// deadheat replay: run a recording again, say whether every region did what it did when it was recorded, and
+// look around.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "recording/reader.h"
+#include "replay/printer.h"
+#include "replay/sites.h"
+#include "replay/world.h"
+
+namespace deadheat::cli {
+namespace {
+
+using recording::SequencerNumber;
+
+// 1234567 as 1,234,567.
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+class ReplayCommand : public Command {
+ public:
+  std::string name() const override { return "replay"; }
+  std::string summary() const override { return "run a recording again, exactly, and verify it"; }
+  std::string usage() const override { return "replay [options] RECORDING"; }
+  std::string examples() const override {
+    return "  deadheat run --mode record --out run.dh -- ./bank 8   record\n"
+           "  deadheat replay run.dh                                replay all threads; 0 if all is "
+           "verified\n"
+           "  deadheat replay --print syncs run.dh                  every lock, atomic, thread, allocation "
+           "in order\n"
+           "  deadheat replay --thread 2 --print accesses run.dh    what one thread read and wrote, with "
+           "lines\n"
+           "  deadheat replay --until 1200 --print calls run.dh     as far as synchronisation number 1200\n";
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("RECORDING", folder_, "the recording's folder")->required();
+    app.add_option("--until", until_, "stop after the synchronisation with this number (see --print syncs)");
+    app.add_option("--thread", thread_, "only this thread; 0 is the main thread");
+    app.add_option("--print", printed_, "print each event: accesses, calls, syncs (several: a comma between)")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"accesses", "calls", "syncs"}));
+    app.add_flag("--observe", observe_,
+                 "interleave the threads as recorded, as an analysis sees them, but print nothing");
+    app.add_flag("--quiet", quiet_, "say nothing if all is verified");
+  }
+
+  int run(const std::vector<std::string>&) override {
+    Result<recording::Reader> reader = recording::Reader::open(folder_);
+    if (!reader) return fail(reader.error().message);
+    if (!reader->note().empty()) complain(reader->note());
+    if (thread_ && !reader->has_thread(ThreadId(*thread_)))
+      return fail(
+          fmt::format("{}: no thread {}; it has {} threads", folder_, *thread_, reader->threads().size()));
+    replay::RunOptions options;
+    if (until_) options.until = SequencerNumber(*until_);
+    if (thread_) options.thread = ThreadId(*thread_);
+
+    const bool is_observed = observe_ || !printed_.empty();
+    Result<std::unique_ptr<replay::World>> world =
+        replay::World::open(*reader, is_observed ? replay::Variant::kObserved : replay::Variant::kBare);
+    if (!world) return fail(world.error().message);
+    replay::Printed printed;
+    for (const std::string& what : printed_) {
+      printed.accesses |= what == "accesses";
+      printed.calls |= what == "calls";
+      printed.synchronisation |= what == "syncs";
+    }
+    replay::Printer printer((*world)->program(), printed, [](std::string_view line) {
+      // Not fmt::print: no exception may pass through replayed frames.
+      std::fwrite(line.data(), 1, line.size(), stdout);
+      std::fputc('\n', stdout);
+    });
+    replay::Observer nobody;
+    if (!printed_.empty()) (*world)->add(printer);
+    if (observe_) (*world)->add(nobody);
+
+    Result<replay::Summary> summary = [&] {
+      Progress progress(!quiet_ && printed_.empty());
+      options.progress = [&](double fraction) { progress.show("replaying", fraction); };
+      return (*world)->run(options);
+    }();
+    if (!summary) return fail(summary.error().message);
+    if (summary->divergence) return report_divergence(*reader, **world, *summary->divergence, is_observed);
+    if (!quiet_) print_summary(*reader, *summary);
+    return kExitClean;
+  }
+
+ private:
+  static int fail(const std::string& what) {
+    complain(what);
+    return kExitUsage;
+  }
+
+  // A bare replay does not know places: the thread is replayed once more, observed.
+  static int report_divergence(const recording::Reader& reader, replay::World& world,
+                               const replay::Divergence& divergence, bool is_observed) {
+    std::string place;
+    if (is_observed) {
+      place = replay::place_of(world.program(), divergence.site).text();
+    } else if (auto again = replay::World::open(reader, replay::Variant::kObserved); again) {
+      replay::Observer nobody;
+      (*again)->add(nobody);
+      replay::RunOptions options;
+      options.thread = divergence.thread;
+      if (Result<replay::Summary> summary = (*again)->run(options); summary && summary->divergence)
+        place = replay::place_of((*again)->program(), summary->divergence->site).text();
+    }
+    complain(fmt::format(
+        "the replay diverged in thread {}, region {} (after synchronisation {}): {}; last access: {}; {}",
+        divergence.thread.value(), divergence.region, divergence.last_number, divergence.what,
+        place.empty() ? "none" : place, divergence.position));
+    return kExitFault;
+  }
+
+  void print_summary(const recording::Reader& reader, const replay::Summary& summary) const {
+    std::uint64_t regions = 0, values = 0, logged = 0, stores = 0;
+    std::size_t stopped = 0;
+    for (const replay::ThreadSummary& thread : summary.threads) {
+      regions += thread.regions;
+      values += thread.values;
+      logged += thread.logged_values;
+      stores += thread.stores;
+      stopped += thread.outcome == replay::Outcome::kStopped;
+    }
+    fmt::print("{} thread{}, {} regions, {} values read ({} from the log), {} stores: 100 % verified{}\n",
+               summary.threads.size(), summary.threads.size() == 1 ? "" : "s", grouped(regions),
+               grouped(values), grouped(logged), grouped(stores),
+               stopped == 0 ? std::string() : fmt::format(" up to synchronisation {}", *until_));
+    fmt::print("replayed in {:.3f} s, {} functions compiled in {:.3f} s", summary.seconds,
+               summary.compiled_functions, summary.compile_seconds);
+    if (const recording::Ending* ending = reader.ending(); ending != nullptr && ending->cpu_seconds > 0)
+      fmt::print("; the recorded run took {:.3f} s of processor time ({:.2f} times)", ending->cpu_seconds,
+                 summary.seconds / ending->cpu_seconds);
+    fmt::print("\n");
+  }
+
+  std::string folder_;
+  std::optional<std::uint64_t> until_;
+  std::optional<std::uint32_t> thread_;
+  std::vector<std::string> printed_;
+  bool observe_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_replay_command() { return std::make_unique<ReplayCommand>(); }
+
+}  // namespace deadheat::cli

@@ -1,0 +1,124 @@
+// The hooks of a replay: what mirrored code (mirror.h) calls, and the state of a replayed thread that it
+// shares with the rest of src/replay.
+//
+// This is the mirror image of runtime/record_abi.h. A recorded thread's value hook compares a value with the
+// predictor and logs it if the predictor did not know it; here the same predictor, or the log, *gives* the
+// value. A run of predicted values is counted down instead of up. Stores feed the predictor and the hash
+// exactly as they did when recording.
+//
+// The bodies of the hot hooks are in hook_bodies.h. They are compiled to bitcode twice (replay_hooks.cc):
+// `bare`, for verification only, and `observed`, which also reports every access to the observers.
+//
+// C-compatible layouts only.
+#pragma once
+
+#include "runtime/record_abi.h"
+
+// Why a thread is leaving its frames without returning to them. Mirrored code has no exception tables: after
+// every call it asks whether the thread is unwinding, and if so returns at once.
+enum DhUnwinding {
+  kDhNotUnwinding = 0,
+  kDhToLandingPad = 1,  // of the invoke of depth `target`
+  kDhToBoundary = 2,    // out of the innermost call-back
+};
+
+// What an observed access was.
+enum DhAccessFlags {
+  kDhAccessWrite = 1 << 8,  // low byte: the size
+  kDhAccessAtomic = 1 << 9,
+};
+
+// The hot state of a replayed thread.
+typedef struct DhReplay {
+  uint64_t run;        // predicted values before the next item
+  uint64_t hash;       // of the stores since the thread began
+  uint32_t depth;      // nested invokes on the stack
+  uint32_t unwinding;  // DhUnwinding
+  uint32_t target;
+  uint32_t frame;        // observed: call sites on the shadow stack
+  uint32_t* frames;      // observed: the shadow stack, kDhMaxFrames entries
+  uint64_t stores;       // statistics
+  uint32_t site;         // observed: of the last access
+  uint32_t wants_calls;  // observed: report calls as well
+  void* owner;           // replay::Thread
+  uint32_t tags[kDhGranules];
+  uint8_t image[((uint64_t)kDhGranules << 3) + 8];
+} DhReplay;
+
+enum { kDhMaxFrames = 1 << 24 };
+
+// The thread that runs.
+DH_C DhReplay* __dh_replay;
+
+// What the mirrored code of one module knows of its instance (program.h).
+typedef struct DhInstance {
+  uint64_t site_base;  // the instance's first SiteId
+  void* owner;         // replay::Instance
+} DhInstance;
+
+// A call site's memory of its last target: the recorded address, and the mirrored code or null if it is
+// invisible.
+typedef struct DhTargetCache {
+  uint64_t address;
+  void* code;
+} DhTargetCache;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Hot hooks, inlined. Addresses are the recorded program's.
+DH_HOOK uint64_t __dh_rep_load1(DhReplay* thread, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load2(DhReplay* thread, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load4(DhReplay* thread, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load8(DhReplay* thread, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load_any2(DhReplay* thread, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load_any4(DhReplay* thread, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load_any8(DhReplay* thread, uint64_t address, uint32_t site);
+DH_HOOK void __dh_rep_store1(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store2(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store4(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store8(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store_any2(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store_any4(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store_any8(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK uint64_t __dh_rep_opaque(DhReplay* thread, uint64_t pseudo_address);
+DH_HOOK void __dh_rep_nothing(DhReplay* thread);
+// What happened on the thread while invisible code at `target` ran.
+DH_HOOK void __dh_rep_invisible(DhReplay* thread, uint64_t target, uint32_t site);
+// The mirrored code of the function at `target`, null if it is invisible.
+DH_HOOK void* __dh_rep_target(uint64_t target, DhTargetCache* cache);
+// The mirrored code of a function of the instance.
+DH_HOOK void* __dh_rep_code(DhInstance* instance, void** code, uint64_t index);
+// The shadow stack: its height when a function is entered; a call begins and ends.
+DH_HOOK uint32_t __dh_rep_enter(DhReplay* thread, DhInstance* instance, uint64_t function);
+DH_HOOK void __dh_rep_call_begin(DhReplay* thread, uint32_t frame, uint32_t site);
+DH_HOOK void __dh_rep_call_end(DhReplay* thread, uint32_t frame);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The rest, called. Bare and observed ones where they make accesses.
+DH_HOOK uint64_t __dh_rep_load_any(DhReplay* thread, uint64_t address, uint32_t size, uint32_t site);
+DH_HOOK void __dh_rep_store_any(DhReplay* thread, uint64_t address, uint64_t value, uint32_t size,
+                                uint32_t site);
+DH_HOOK void __dh_rep_copy(DhReplay* thread, uint64_t to, uint64_t from, uint64_t size, uint32_t may_overlap,
+                           uint32_t site);
+DH_HOOK void __dh_rep_fill(DhReplay* thread, uint64_t to, uint32_t byte, uint64_t size, uint32_t site);
+DH_HOOK uint64_t __dh_rep_atomic(DhReplay* thread, uint64_t address, uint64_t operand, uint64_t expected,
+                                 uint32_t operation, uint32_t size, uint32_t site);
+DH_HOOK void __dh_rep_atomic16(DhReplay* thread, uint64_t address, const uint64_t* expected,
+                               const uint64_t* desired, uint64_t* before, uint32_t operation, uint32_t site);
+DH_HOOK void __dh_rep_fence(DhReplay* thread, uint32_t site);
+DH_HOOK void __dh_rep_resume(DhReplay* thread, uint32_t site);
+// The code says that control never comes here; if the log agrees, the thread ended here.
+DH_HOOK __attribute__((noreturn)) void __dh_rep_unreachable(DhReplay* thread, uint32_t site);
+// Where to keep the context of a setjmp.
+DH_HOOK void* __dh_rep_jump_buffer(DhReplay* thread, uint64_t environment);
+
+// Slow paths of the hot ones.
+DH_HOOK DH_SLOW uint64_t __dh_rep_value_slow(DhReplay* thread, uint64_t address, uint32_t size,
+                                             uint32_t site);
+DH_HOOK DH_SLOW void __dh_rep_nothing_slow(DhReplay* thread);
+DH_HOOK DH_SLOW void __dh_rep_invisible_slow(DhReplay* thread, uint64_t target, uint32_t site);
+DH_HOOK DH_SLOW void __dh_rep_observe_invisible(DhReplay* thread, uint64_t target, uint32_t site);
+DH_HOOK void* __dh_rep_target_slow(uint64_t target, DhTargetCache* cache);
+DH_HOOK void* __dh_rep_compile(DhInstance* instance, uint64_t index);
+DH_HOOK DH_SLOW void __dh_rep_observe(DhReplay* thread, uint64_t address, uint64_t value,
+                                      uint32_t size_and_flags, uint32_t site);
+DH_HOOK DH_SLOW void __dh_rep_observe_enter(DhReplay* thread, DhInstance* instance, uint64_t function);

@@ -1,0 +1,437 @@
+#include "replay/function_mirror.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "instrument/record/pieces.h"
+#include "replay/abi.h"
+
+namespace deadheat::replay {
+
+using namespace llvm;
+using instrument::record::from_words;
+using instrument::record::Piece;
+using instrument::record::pieces_of;
+using instrument::record::to_words;
+
+namespace {
+
+AttributeSet passing_attributes(LLVMContext& context, AttributeSet all) {
+  AttrBuilder kept(context);
+  for (Attribute::AttrKind kind : {Attribute::ZExt, Attribute::SExt, Attribute::InReg})
+    if (all.hasAttribute(kind)) kept.addAttribute(kind);
+  return AttributeSet::get(context, kept);
+}
+
+// The processor the function was compiled for, and the rules of its floating point.
+AttributeSet function_attributes(LLVMContext& context, AttributeSet all) {
+  AttrBuilder kept(context);
+  kept.addAttribute(Attribute::NoUnwind);
+  if (all.hasAttribute(Attribute::StrictFP)) kept.addAttribute(Attribute::StrictFP);
+  for (const char* name :
+       {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width",
+        "denormal-fp-math", "denormal-fp-math-f32", "unsafe-fp-math", "no-infs-fp-math", "no-nans-fp-math",
+        "no-signed-zeros-fp-math", "approx-func-fp-math"})
+    if (all.hasAttribute(name)) kept.addAttribute(all.getAttribute(name));
+  return AttributeSet::get(context, kept);
+}
+
+bool is_leading(const AllocaInst& local) {
+  const BasicBlock& entry = local.getFunction()->getEntryBlock();
+  if (local.getParent() != &entry) return false;
+  for (const Instruction& instruction : entry) {
+    if (!isa<AllocaInst>(instruction)) return false;
+    if (&instruction == &local) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+AttributeList passing_attributes(LLVMContext& context, AttributeList all, std::size_t parameters) {
+  SmallVector<AttributeSet, 8> kept;
+  for (unsigned i = 0; i < parameters; ++i) kept.push_back(passing_attributes(context, all.getParamAttrs(i)));
+  return AttributeList::get(context, AttributeSet(), passing_attributes(context, all.getRetAttrs()), kept);
+}
+
+FunctionMirror::FunctionMirror(const ModuleCode& code, std::size_t index, Variant variant, Module& module)
+    : code_(code),
+      index_(index),
+      plan_(code.function(index)),
+      variant_(variant),
+      module_(module),
+      context_(module.getContext()),
+      hooks_(module) {}
+
+Status FunctionMirror::run() {
+  clone();
+  enter();
+  for (const Point& point : plan_.points) mirror_point(point);
+  mark_unreachable();
+  if (Status status = replace_globals(); !status) return status;
+  make_adapter();
+  if (!problem_.empty()) return Error{problem_};
+  return Nothing{};
+}
+
+void FunctionMirror::clone() {
+  const Function& source = *plan_.function;
+  function_ =
+      Function::Create(source.getFunctionType(), GlobalValue::ExternalLinkage, code_symbol(index_), module_);
+  function_->setCallingConv(source.getCallingConv());
+  function_->setAttributes(
+      passing_attributes(context_, source.getAttributes(), source.arg_size())
+          .addFnAttributes(
+              context_,
+              AttrBuilder(context_, function_attributes(context_, source.getAttributes().getFnAttrs()))));
+  for (unsigned i = 0; i < source.arg_size(); ++i) map_[source.getArg(i)] = function_->getArg(i);
+  for (const BasicBlock& block : source) map_[&block] = BasicBlock::Create(context_, "", function_);
+  for (const BasicBlock& block : source) {
+    auto* const copy = cast<BasicBlock>(map_[&block]);
+    for (const Instruction& instruction : block) {
+      if (isa<DbgInfoIntrinsic>(instruction)) continue;
+      Instruction* const twin = instruction.clone();
+      twin->insertInto(copy, copy->end());
+      twin->dropDbgRecords();
+      twin->dropUnknownNonDebugMetadata();
+      twin->setMetadata(LLVMContext::MD_DIAssignID, nullptr);
+      twin->setDebugLoc({});
+      map_[&instruction] = twin;
+    }
+  }
+  for (Instruction& instruction : instructions(*function_))
+    RemapInstruction(&instruction, map_, RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
+}
+
+void FunctionMirror::enter() {
+  BasicBlock& entry = function_->getEntryBlock();
+  BasicBlock::iterator at = entry.begin();
+  while (isa<AllocaInst>(*at)) ++at;
+  IRBuilder<> builder(&entry, at);
+  thread_ = builder.CreateLoad(builder.getPtrTy(), external("__dh_replay"));
+  Constant* const instance = external(kInstanceSymbol);
+  if (variant_ == Variant::kObserved) {
+    auto* const base = builder.CreateLoad(builder.getInt64Ty(), instance);
+    base->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context_, {}));
+    site_base_ = builder.CreateTrunc(base, builder.getInt32Ty());
+    frame_ = hooks_.call(builder, "__dh_rep_enter", builder.getInt32Ty(),
+                         {thread_, instance, builder.getInt64(index_)});
+  } else {
+    frame_ = builder.getInt32(0);
+  }
+  bool needs_depth = plan_.has_invokes;
+  for (const Point& point : plan_.points) needs_depth |= point.kind == PointKind::kSetjmp;
+  if (needs_depth)
+    depth_ = builder.CreateLoad(builder.getInt32Ty(), field(builder, offsetof(DhReplay, depth)));
+  for (const Point& point : plan_.points) {
+    if (point.kind != PointKind::kByValue) continue;
+    Value* const argument = map_[point.argument];
+    // The address of the copy replaces what the caller passed; the log has it.
+    Value* const address = opaque(builder, point.site, argument->getType());
+    argument->replaceAllUsesWith(address);
+  }
+  for (const Point& point : plan_.points) {
+    if (point.kind != PointKind::kLocal || !is_leading(*cast<AllocaInst>(point.instruction))) continue;
+    auto* const local = cast<Instruction>(map_[point.instruction]);
+    local->replaceAllUsesWith(opaque(builder, point.site, local->getType()));
+    local->eraseFromParent();
+  }
+}
+
+void FunctionMirror::mirror_point(const Point& point) {
+  Value* const mapped = point.instruction == nullptr ? nullptr : static_cast<Value*>(map_[point.instruction]);
+  auto* const instruction = dyn_cast_or_null<Instruction>(mapped);
+  switch (point.kind) {
+    case PointKind::kByValue:
+      return;
+    case PointKind::kLocal:
+      if (!is_leading(*cast<AllocaInst>(point.instruction))) {
+        IRBuilder<> builder(instruction);
+        instruction->replaceAllUsesWith(opaque(builder, point.site, instruction->getType()));
+        instruction->eraseFromParent();
+      }
+      return;
+    case PointKind::kLoad:
+      return mirror_load(*cast<LoadInst>(instruction), site_value(point.site));
+    case PointKind::kStore:
+      return mirror_store(*cast<StoreInst>(instruction), site_value(point.site));
+    case PointKind::kCopy:
+    case PointKind::kFill:
+      return mirror_memory(*cast<MemIntrinsic>(instruction), site_value(point.site));
+    case PointKind::kAtomic:
+      return mirror_atomic(*instruction, site_value(point.site));
+    case PointKind::kCall:
+    case PointKind::kVisibleCall:
+      return mirror_call(point);
+    case PointKind::kOpaque:
+      return mirror_opaque(point);
+    case PointKind::kSetjmp:
+      return mirror_setjmp(point);
+    case PointKind::kLandingPad:
+      return mirror_landing(point);
+    case PointKind::kResume:
+      return mirror_resume(point);
+    case PointKind::kDropped:
+      if (!instruction->getType()->isVoidTy())
+        instruction->replaceAllUsesWith(PoisonValue::get(instruction->getType()));
+      instruction->eraseFromParent();
+      return;
+  }
+}
+
+namespace {
+
+// The same choice as the recorder's: what is aligned stays within a granule, what is not may cross; pieces of
+// odd sizes are given theirs.
+struct AccessHook {
+  std::string name;
+  bool takes_size;
+};
+
+AccessHook hook_of(const char* kind, const Piece& piece, Align align) {
+  std::string name = std::string("__dh_rep_") + kind;
+  if (!isPowerOf2_32(piece.size)) return {name + "_any", true};
+  const bool is_aligned = commonAlignment(align, piece.offset).value() >= piece.size;
+  return {name + (is_aligned ? "" : "_any") + std::to_string(piece.size), false};
+}
+
+Value* address_of(IRBuilder<>& builder, Value* base, uint64_t offset) {
+  return offset == 0 ? base : builder.CreateAdd(base, builder.getInt64(offset));
+}
+
+}  // namespace
+
+void FunctionMirror::mirror_load(LoadInst& load, Value* site) {
+  IRBuilder<> builder(&load);
+  Value* const base = as_word(builder, load.getPointerOperand());
+  SmallVector<Value*, 4> words;
+  for (const Piece& piece : pieces_of(load.getType(), module_.getDataLayout())) {
+    Value* const address = address_of(builder, base, piece.offset);
+    const AccessHook hook = hook_of("load", piece, load.getAlign());
+    SmallVector<Value*, 4> arguments = {thread_, address};
+    if (hook.takes_size) arguments.push_back(builder.getInt32(piece.size));
+    arguments.push_back(site);
+    words.push_back(hooks_.call(builder, hook.name, builder.getInt64Ty(), arguments));
+  }
+  load.replaceAllUsesWith(from_words(builder, load.getType(), words));
+  load.eraseFromParent();
+}
+
+void FunctionMirror::mirror_store(StoreInst& store, Value* site) {
+  IRBuilder<> builder(&store);
+  Value* const value = store.getValueOperand();
+  Value* const base = as_word(builder, store.getPointerOperand());
+  const SmallVector<Piece, 4> pieces = pieces_of(value->getType(), module_.getDataLayout());
+  const SmallVector<Value*, 4> words = to_words(builder, value);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    Value* const address = address_of(builder, base, pieces[i].offset);
+    const AccessHook hook = hook_of("store", pieces[i], store.getAlign());
+    SmallVector<Value*, 5> arguments = {thread_, address, words[i]};
+    if (hook.takes_size) arguments.push_back(builder.getInt32(pieces[i].size));
+    arguments.push_back(site);
+    hooks_.call(builder, hook.name, arguments);
+  }
+  store.eraseFromParent();
+}
+
+void FunctionMirror::mirror_memory(MemIntrinsic& intrinsic, Value* site) {
+  IRBuilder<> builder(&intrinsic);
+  Value* const size = builder.CreateZExtOrTrunc(intrinsic.getLength(), builder.getInt64Ty());
+  Value* const to = as_word(builder, intrinsic.getRawDest());
+  if (auto* copy = dyn_cast<MemTransferInst>(&intrinsic)) {
+    hooks_.call(builder, "__dh_rep_copy",
+                {thread_, to, as_word(builder, copy->getRawSource()), size,
+                 builder.getInt32(isa<MemMoveInst>(copy) ? 1 : 0), site});
+  } else {
+    Value* const byte = builder.CreateZExt(cast<MemSetInst>(intrinsic).getValue(), builder.getInt32Ty());
+    hooks_.call(builder, "__dh_rep_fill", {thread_, to, byte, size, site});
+  }
+  intrinsic.eraseFromParent();
+}
+
+void FunctionMirror::mirror_opaque(const Point& point) {
+  auto* const instruction = cast<Instruction>(map_[point.instruction]);
+  if (instruction->getType()->isTokenTy()) return;
+  if (auto* invoke = dyn_cast<InvokeInst>(instruction)) {
+    // Inline assembly that may throw; nothing here ever does.
+    invoke->getUnwindDest()->removePredecessor(invoke->getParent());
+    BranchInst::Create(invoke->getNormalDest(), invoke->getIterator());
+  }
+  IRBuilder<> builder(isa<InvokeInst>(instruction) ? instruction->getPrevNode() : instruction);
+  if (!instruction->getType()->isVoidTy())
+    instruction->replaceAllUsesWith(opaque(builder, point.site, instruction->getType()));
+  instruction->eraseFromParent();
+}
+
+void FunctionMirror::mark_unreachable() {
+  for (BasicBlock& block : *function_) {
+    auto* const end = dyn_cast<UnreachableInst>(block.getTerminator());
+    if (end == nullptr) continue;
+    IRBuilder<> builder(end);
+    hooks_.call(builder, "__dh_rep_unreachable", {thread_, builder.getInt32(0)});
+  }
+}
+
+// --- Addresses of globals
+
+bool FunctionMirror::refers_to_globals(const Constant* constant) {
+  if (isa<GlobalValue>(constant)) return true;
+  if (isa<BlockAddress>(constant)) return true;
+  for (const Use& use : constant->operands())
+    if (const auto* part = dyn_cast<Constant>(use); part != nullptr && refers_to_globals(part)) return true;
+  return false;
+}
+
+// `constant` computed from the table of addresses.
+Value* FunctionMirror::materialise(Instruction* before, Constant* constant) {
+  if (!refers_to_globals(constant)) return constant;
+  IRBuilder<> builder(before);
+  if (auto* global = dyn_cast<GlobalValue>(constant)) {
+    const std::optional<std::size_t> index = code_.index_of(*global);
+    if (!index) {
+      problem_ = "function " + plan_.function->getName().str() + " refers to " + global->getName().str() +
+                 ", which is not among the globals of its plan";
+      return PoisonValue::get(constant->getType());
+    }
+    auto* const address = builder.CreateLoad(
+        builder.getPtrTy(), builder.CreateConstGEP1_64(builder.getPtrTy(), external(kGlobalsSymbol), *index));
+    address->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context_, {}));
+    return address;
+  }
+  // Addresses of blocks mean something to computed gotos only, and functions with those are not in a plan.
+  if (isa<BlockAddress>(constant)) return Constant::getNullValue(constant->getType());
+  if (isa<DSOLocalEquivalent>(constant) || isa<NoCFIValue>(constant))
+    return materialise(before, cast<Constant>(constant->getOperand(0)));
+  if (auto* expression = dyn_cast<ConstantExpr>(constant)) {
+    Instruction* const computed = expression->getAsInstruction();
+    computed->insertBefore(before->getIterator());
+    for (Use& use : computed->operands())
+      if (auto* part = dyn_cast<Constant>(use)) use.set(materialise(computed, part));
+    return computed;
+  }
+  Value* value = PoisonValue::get(constant->getType());
+  for (unsigned i = 0; i < constant->getNumOperands(); ++i) {
+    Value* const part = materialise(before, cast<Constant>(constant->getOperand(i)));
+    value = constant->getType()->isVectorTy() ? builder.CreateInsertElement(value, part, i)
+                                              : builder.CreateInsertValue(value, part, i);
+  }
+  return value;
+}
+
+Status FunctionMirror::replace_globals() {
+  SmallVector<Instruction*, 64> all;
+  for (Instruction& instruction : instructions(*function_)) all.push_back(&instruction);
+  DenseMap<std::pair<BasicBlock*, Constant*>, Value*> of_edges;
+  for (Instruction* instruction : all) {
+    auto* const call = dyn_cast<CallBase>(instruction);
+    for (Use& use : instruction->operands()) {
+      auto* const constant = dyn_cast<Constant>(use);
+      if (constant == nullptr || isa<ConstantData>(constant) || !refers_to_globals(constant)) continue;
+      // Hooks and our own tables belong to this module already.
+      if (auto* global = dyn_cast<GlobalValue>(constant);
+          global != nullptr && global->getParent() == &module_)
+        continue;
+      if (call != nullptr && call->isCallee(&use)) {
+        auto* const intrinsic = dyn_cast<Function>(constant);
+        if (intrinsic != nullptr && intrinsic->isIntrinsic()) {
+          Function* twin = module_.getFunction(intrinsic->getName());
+          if (twin == nullptr) {
+            twin = Function::Create(intrinsic->getFunctionType(), GlobalValue::ExternalLinkage,
+                                    intrinsic->getName(), module_);
+            twin->copyAttributesFrom(intrinsic);
+          }
+          use.set(twin);
+          continue;
+        }
+      }
+      if (auto* phi = dyn_cast<PHINode>(instruction)) {
+        // All entries of one predecessor must be one value.
+        BasicBlock* const from = phi->getIncomingBlock(use);
+        Value*& value = of_edges[{from, constant}];
+        if (value == nullptr) value = materialise(from->getTerminator(), constant);
+        use.set(value);
+      } else {
+        use.set(materialise(instruction, constant));
+      }
+    }
+  }
+  return Nothing{};
+}
+
+void FunctionMirror::make_adapter() {
+  IRBuilder<> builder(context_);
+  Function* const adapter =
+      Function::Create(FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false),
+                       GlobalValue::ExternalLinkage, adapter_symbol(index_), module_);
+  // Arguments may be vectors of the function's own processor.
+  adapter->setAttributes(AttributeList().addFnAttributes(
+      context_, AttrBuilder(context_, function_->getAttributes().getFnAttrs())));
+  builder.SetInsertPoint(BasicBlock::Create(context_, "", adapter));
+  SmallVector<Value*, 8> arguments;
+  uint64_t next = 0;
+  for (Argument& argument : function_->args()) {
+    SmallVector<Value*, 4> words;
+    const std::size_t count = pieces_of(argument.getType(), module_.getDataLayout()).size();
+    for (std::size_t i = 0; i < count; ++i)
+      words.push_back(
+          builder.CreateLoad(builder.getInt64Ty(),
+                             builder.CreateConstGEP1_64(builder.getInt64Ty(), adapter->getArg(0), next++)));
+    arguments.push_back(from_words(builder, argument.getType(), words));
+  }
+  CallInst* const call = builder.CreateCall(function_->getFunctionType(), function_, arguments);
+  call->setCallingConv(function_->getCallingConv());
+  call->setAttributes(passing_attributes(context_, function_->getAttributes(), function_->arg_size()));
+  builder.CreateRetVoid();
+}
+
+// --- Small things
+
+Value* FunctionMirror::field(IRBuilder<>& builder, std::size_t offset) {
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread_, offset);
+}
+
+Value* FunctionMirror::site_value(uint32_t site) {
+  IRBuilder<> builder(context_);
+  if (variant_ == Variant::kBare) return builder.getInt32(site);
+  auto* const base = cast<Instruction>(site_base_);
+  builder.SetInsertPoint(base->getNextNode());
+  return builder.CreateAdd(site_base_, builder.getInt32(site));
+}
+
+Value* FunctionMirror::opaque(IRBuilder<>& builder, uint32_t site, Type* type) {
+  SmallVector<Value*, 4> words;
+  const std::size_t count = pieces_of(type, module_.getDataLayout()).size();
+  for (std::size_t i = 0; i < count; ++i)
+    words.push_back(
+        hooks_.call(builder, "__dh_rep_opaque", builder.getInt64Ty(),
+                    {thread_, builder.getInt64(code_.first_pseudo_address() + (site + i) * uint64_t{8})}));
+  return from_words(builder, type, words);
+}
+
+Value* FunctionMirror::as_word(IRBuilder<>& builder, Value* pointer) {
+  return builder.CreatePtrToInt(pointer, builder.getInt64Ty());
+}
+
+Constant* FunctionMirror::external(const char* name) {
+  if (GlobalVariable* const known = module_.getNamedGlobal(name)) return known;
+  return new GlobalVariable(module_, Type::getInt64Ty(context_), /*isConstant=*/false,
+                            GlobalValue::ExternalLinkage, nullptr, name);
+}
+
+// --- mirror.h
+
+std::string code_symbol(std::size_t function) { return "dh_f" + std::to_string(function); }
+std::string adapter_symbol(std::size_t function) { return "dh_a" + std::to_string(function); }
+
+Result<std::unique_ptr<Module>> mirror(const ModuleCode& code, std::size_t index, Variant variant) {
+  auto module =
+      std::make_unique<Module>(code.function(index).function->getName(), code.module().getContext());
+  module->setTargetTriple(code.module().getTargetTriple());
+  module->setDataLayout(code.module().getDataLayout());
+  FunctionMirror pass(code, index, variant, *module);
+  if (Status status = pass.run(); !status) return status.error();
+  return module;
+}
+
+}  // namespace deadheat::replay

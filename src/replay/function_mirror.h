@@ -1,0 +1,86 @@
+// How mirror.h is done: one object mirrors one function.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
+#include "instrument/hooks.h"
+#include "replay/mirror.h"
+
+namespace deadheat::replay {
+
+// Of what is said about parameters and results, only what decides how they are passed.
+llvm::AttributeList passing_attributes(llvm::LLVMContext& context, llvm::AttributeList all,
+                                       std::size_t parameters);
+
+class FunctionMirror {
+ public:
+  FunctionMirror(const ModuleCode& code, std::size_t index, Variant variant, llvm::Module& module);
+  Status run();
+
+ private:
+  // A copy of the function without debug information, exceptions' personality and attributes that no longer
+  // hold.
+  void clone();
+  void enter();
+  void mirror_point(const Point& point);
+  void mirror_load(llvm::LoadInst& load, llvm::Value* site);
+  void mirror_store(llvm::StoreInst& store, llvm::Value* site);
+  void mirror_memory(llvm::MemIntrinsic& intrinsic, llvm::Value* site);
+  void mirror_opaque(const Point& point);
+  void mark_unreachable();
+  Status replace_globals();
+  void make_adapter();
+
+  // function_mirror_atomics.cc
+  void mirror_atomic(llvm::Instruction& instruction, llvm::Value* site);
+  llvm::Value* wide_atomic(llvm::IRBuilder<>& builder, llvm::Value* address, llvm::Value* expected,
+                           llvm::Value* desired, unsigned operation, llvm::Type* type, llvm::Value* site);
+
+  // function_mirror_calls.cc
+  void mirror_call(const Point& point);
+  void mirror_setjmp(const Point& point);
+  void mirror_landing(const Point& point);
+  void mirror_resume(const Point& point);
+  // Takes a call or invoke out of its block: what followed it is in `tail`, and `caught` (invokes only) leads
+  // to its landing pad. The block has no terminator then.
+  struct Cut {
+    llvm::BasicBlock* block;
+    llvm::BasicBlock* tail;
+    llvm::BasicBlock* caught;  // null if not an invoke
+  };
+  Cut cut(llvm::CallBase& call);
+  llvm::Value* call_native(llvm::IRBuilder<>& builder, llvm::CallBase& call, llvm::Value* code);
+  // After a call: goes to `on_unwinding` if the thread is unwinding; `builder` is where it is not.
+  void settle(llvm::IRBuilder<>& builder, llvm::BasicBlock* on_unwinding, bool is_invoke);
+  llvm::BasicBlock* unwinding_block(const Cut& cut);
+  llvm::BasicBlock* leave_block();
+  void set_depth(llvm::IRBuilder<>& builder, llvm::Value* depth);
+
+  llvm::Value* field(llvm::IRBuilder<>& builder, std::size_t offset);
+  llvm::Value* site_value(std::uint32_t site);
+  llvm::Value* opaque(llvm::IRBuilder<>& builder, std::uint32_t site, llvm::Type* type);
+  llvm::Value* as_word(llvm::IRBuilder<>& builder, llvm::Value* pointer);
+  llvm::Value* materialise(llvm::Instruction* before, llvm::Constant* constant);
+  llvm::Constant* external(const char* name);
+  static bool refers_to_globals(const llvm::Constant* constant);
+
+  const ModuleCode& code_;
+  const std::size_t index_;
+  const FunctionPlan& plan_;
+  const Variant variant_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  instrument::Hooks hooks_;
+  llvm::ValueToValueMapTy map_;
+  llvm::Function* function_ = nullptr;
+  llvm::Value* thread_ = nullptr;
+  llvm::Value* depth_ = nullptr;      // of the function: functions with invokes or setjmp only
+  llvm::Value* frame_ = nullptr;      // height of the shadow stack
+  llvm::Value* site_base_ = nullptr;  // observed only
+  llvm::BasicBlock* leave_ = nullptr;
+  std::string problem_;
+};
+
+}  // namespace deadheat::replay

@@ -1,0 +1,16 @@
+# The hooks' bitcode, carried inside the library (see hook_bitcode.h).
+        .macro carry name, file
+        .globl  \name
+        .globl  \name\()_end
+        .hidden \name
+        .hidden \name\()_end
+        .balign 16
+\name:
+        .incbin "\file"
+\name\()_end:
+        .endm
+
+        .section .rodata
+        carry deadheat_replay_hooks_bare, DEADHEAT_REPLAY_HOOKS_BARE
+        carry deadheat_replay_hooks_observed, DEADHEAT_REPLAY_HOOKS_OBSERVED
+        .section .note.GNU-stack, "", @progbits

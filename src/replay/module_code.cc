@@ -1,0 +1,61 @@
+#include "replay/module_code.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+
+#include "runtime/record_abi.h"
+
+namespace deadheat::replay {
+
+Result<std::unique_ptr<ModuleCode>> ModuleCode::parse(recording::ModuleId id, const std::string& bitcode,
+                                                      llvm::LLVMContext& context) {
+  const std::string name = recording::to_string(id) + ".bc";
+  llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, name), context);
+  if (!parsed)
+    return Error{"module " + name +
+                 ": expected LLVM bitcode of this version, found: " + llvm::toString(parsed.takeError())};
+  std::unique_ptr<ModuleCode> code(new ModuleCode);
+  code->id_ = id;
+  code->module_ = std::move(*parsed);
+  code->plan_ = std::make_unique<ModulePlan>(*code->module_);
+  std::size_t index = 0;
+  for (const FunctionPlan& function : code->plan_->functions()) {
+    if (!function.points.empty()) code->first_sites_.emplace_back(function.points.front().site, index);
+    code->functions_[function.function] = index++;
+  }
+  index = 0;
+  for (const llvm::GlobalValue* global : code->plan_->globals()) code->globals_[global] = index++;
+  return code;
+}
+
+std::uint64_t ModuleCode::first_pseudo_address() const {
+  return DH_OPAQUE_BASE + ((id_.value() & 0xffffffff) << 20);
+}
+
+std::optional<std::size_t> ModuleCode::index_of(const llvm::Function& function) const {
+  const auto found = functions_.find(&function);
+  if (found == functions_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::size_t> ModuleCode::index_of(const llvm::GlobalValue& global) const {
+  const auto found = globals_.find(&global);
+  if (found == globals_.end()) return std::nullopt;
+  return found->second;
+}
+
+const Point* ModuleCode::point_of(std::uint32_t site, std::size_t& function) const {
+  const auto after = std::partition_point(first_sites_.begin(), first_sites_.end(),
+                                          [&](const auto& first) { return first.first <= site; });
+  if (after == first_sites_.begin()) return nullptr;
+  function = std::prev(after)->second;
+  const std::vector<Point>& points = plan_->functions()[function].points;
+  const auto point = std::partition_point(points.begin(), points.end(),
+                                          [&](const Point& candidate) { return candidate.site <= site; });
+  return &*std::prev(point);
+}
+
+}  // namespace deadheat::replay

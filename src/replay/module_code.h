@@ -1,0 +1,54 @@
+// A module of the recorded program: its IR, its plan, and where everything in the plan is found.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/Module.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "instrument/record/plan.h"
+#include "recording/modules.h"
+
+namespace deadheat::replay {
+
+using instrument::record::FunctionPlan;
+using instrument::record::ModulePlan;
+using instrument::record::Point;
+using instrument::record::PointKind;
+
+class ModuleCode {
+ public:
+  static Result<std::unique_ptr<ModuleCode>> parse(recording::ModuleId id, const std::string& bitcode,
+                                                   llvm::LLVMContext& context);
+
+  recording::ModuleId id() const { return id_; }
+  llvm::Module& module() const { return *module_; }
+  const ModulePlan& plan() const { return *plan_; }
+  const FunctionPlan& function(std::size_t index) const { return plan_->functions()[index]; }
+  // The pseudo address of site 0 (runtime/record_abi.h).
+  std::uint64_t first_pseudo_address() const;
+
+  std::optional<std::size_t> index_of(const llvm::Function& function) const;
+  // In the table of the module's globals.
+  std::optional<std::size_t> index_of(const llvm::GlobalValue& global) const;
+
+  // The point that a site number belongs to, null if none; `function` is its function's index.
+  const Point* point_of(std::uint32_t site, std::size_t& function) const;
+
+ private:
+  ModuleCode() = default;
+
+  recording::ModuleId id_;
+  std::unique_ptr<llvm::Module> module_;
+  std::unique_ptr<ModulePlan> plan_;
+  llvm::DenseMap<const llvm::GlobalValue*, std::size_t> functions_;
+  llvm::DenseMap<const llvm::GlobalValue*, std::size_t> globals_;
+  // Sites are numbered in the order of functions and points: the first site of each function that has any.
+  std::vector<std::pair<std::uint32_t, std::size_t>> first_sites_;
+};
+
+}  // namespace deadheat::replay

@@ -1,0 +1,55 @@
+// Observers of a replay: what happened, as it happens.
+//
+// An analysis is a class with one method per kind of event; several may watch one replay. All events of one
+// thread come in its order; threads are interleaved so that sequencers come in the order of their numbers,
+// which is the order in which they happened. Between two sequencers of its own a thread's events may come
+// before or after those of other threads' regions that overlap it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/strong_id.h"
+#include "recording/item.h"
+
+namespace deadheat::replay {
+
+using recording::Address;
+
+struct Access {
+  ThreadId thread;
+  SiteId site;
+  Address address;
+  std::uint32_t size;   // 1 to 8 bytes: larger accesses come in pieces, copies word by word
+  std::uint64_t value;  // read or about to be written, zero-extended
+  bool is_write;
+  bool is_atomic;
+};
+
+// A function of the program.
+struct FunctionId {
+  std::uint32_t instance = 0;
+  std::uint32_t index = 0;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  virtual void on_thread_begin(ThreadId) {}
+  virtual void on_thread_end(ThreadId, const recording::End&) {}
+  virtual void on_access(const Access&) {}
+  // Made by a library call for the program; `site` is the call.
+  virtual void on_library_access(ThreadId, SiteId, const recording::LibraryAccess&) {}
+  // The region before it is verified. Allocations, locks, atomics, threads: all that synchronises. An
+  // atomic's own accesses follow.
+  virtual void on_sequencer(ThreadId, SiteId, const recording::Sequencer&) {}
+  virtual void on_note(ThreadId, SiteId, const recording::Note&) {}
+  virtual void on_callback(ThreadId, const recording::Callback&) {}
+  virtual void on_callback_end(ThreadId) {}
+  // Only if wants_calls(): a function of the program is entered, called at `site`; invisible code is called.
+  virtual void on_enter(ThreadId, FunctionId, SiteId) {}
+  virtual void on_invisible_call(ThreadId, Address, SiteId) {}
+  virtual bool wants_calls() const { return false; }
+};
+
+}  // namespace deadheat::replay

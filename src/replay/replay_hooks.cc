@@ -1,0 +1,99 @@
+// The hot hooks of a replay, compiled to bitcode and inlined into mirrored code: once with DEADHEAT_OBSERVED
+// 0 and once with 1.
+#include "replay/hook_bodies.h"
+
+using namespace deadheat::replay::bodies;
+
+namespace {
+constexpr bool kObserved = DEADHEAT_OBSERVED;
+}
+
+uint64_t __dh_rep_load1(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 1, site); }
+uint64_t __dh_rep_load2(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 2, site); }
+uint64_t __dh_rep_load4(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 4, site); }
+uint64_t __dh_rep_load8(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 8, site); }
+
+void __dh_rep_store1(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store<kObserved>(t, a, v, 1, site);
+}
+void __dh_rep_store2(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store<kObserved>(t, a, v, 2, site);
+}
+void __dh_rep_store4(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store<kObserved>(t, a, v, 4, site);
+}
+void __dh_rep_store8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store<kObserved>(t, a, v, 8, site);
+}
+
+// Not known to be aligned: inline as long as they do not cross into the next granule.
+namespace {
+
+template <uint32_t kSize>
+DH_BODY uint64_t load_unaligned(DhReplay* t, uint64_t a, uint32_t site) {
+  if (is_likely((a & 7) <= 8 - kSize)) return load<kObserved>(t, a, kSize, site);
+  return __dh_rep_load_any(t, a, kSize, site);
+}
+
+template <uint32_t kSize>
+DH_BODY void store_unaligned(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  if (is_likely((a & 7) <= 8 - kSize))
+    store<kObserved>(t, a, v, kSize, site);
+  else
+    __dh_rep_store_any(t, a, v, kSize, site);
+}
+
+}  // namespace
+
+uint64_t __dh_rep_load_any2(DhReplay* t, uint64_t a, uint32_t site) { return load_unaligned<2>(t, a, site); }
+uint64_t __dh_rep_load_any4(DhReplay* t, uint64_t a, uint32_t site) { return load_unaligned<4>(t, a, site); }
+uint64_t __dh_rep_load_any8(DhReplay* t, uint64_t a, uint32_t site) { return load_unaligned<8>(t, a, site); }
+void __dh_rep_store_any2(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store_unaligned<2>(t, a, v, site);
+}
+void __dh_rep_store_any4(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store_unaligned<4>(t, a, v, site);
+}
+void __dh_rep_store_any8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store_unaligned<8>(t, a, v, site);
+}
+
+uint64_t __dh_rep_opaque(DhReplay* t, uint64_t pseudo_address) { return value(t, pseudo_address, 8, 0); }
+
+void __dh_rep_nothing(DhReplay* t) {
+  if (is_likely(t->run != 0))
+    --t->run;
+  else
+    __dh_rep_nothing_slow(t);
+}
+
+void __dh_rep_invisible(DhReplay* t, uint64_t target, uint32_t site) {
+  if (kObserved) __dh_rep_observe_invisible(t, target, site);
+  if (t->run == 0) __dh_rep_invisible_slow(t, target, site);
+}
+
+void* __dh_rep_target(uint64_t target, DhTargetCache* cache) {
+  if (is_likely(cache->address == target)) return cache->code;
+  return __dh_rep_target_slow(target, cache);
+}
+
+void* __dh_rep_code(DhInstance* instance, void** code, uint64_t index) {
+  if (void* known = code[index]; is_likely(known != nullptr)) return known;
+  return __dh_rep_compile(instance, index);
+}
+
+uint32_t __dh_rep_enter(DhReplay* t, DhInstance* instance, uint64_t function) {
+  if (!kObserved) return 0;
+  if (t->wants_calls != 0) __dh_rep_observe_enter(t, instance, function);
+  return t->frame;
+}
+
+void __dh_rep_call_begin(DhReplay* t, uint32_t frame, uint32_t site) {
+  if (!kObserved) return;
+  if (frame < kDhMaxFrames) t->frames[frame] = site;
+  t->frame = frame + 1;
+}
+
+void __dh_rep_call_end(DhReplay* t, uint32_t frame) {
+  if (kObserved) t->frame = frame;
+}

@@ -1,0 +1,320 @@
+#include "replay/thread.h"
+
+#include <alloca.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <new>
+
+#include "replay/hook_bodies.h"
+#include "replay/world.h"
+
+namespace deadheat::replay {
+
+using recording::Tag;
+
+namespace {
+
+// Mirrored frames hold private locals only, but call-backs nest our own frames among them, and functions are
+// compiled on the stack of who first calls them. Pages are touched on demand.
+constexpr std::size_t kStackBytes = std::size_t{256} << 20;
+constexpr std::size_t kGuardBytes = 64 << 10;
+
+void* map(std::size_t bytes) {
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return memory;
+}
+
+struct StackAllocator {
+  boost::context::stack_context allocate() const {
+    auto* const memory = static_cast<char*>(map(kStackBytes));
+    mprotect(memory, kGuardBytes, PROT_NONE);
+    boost::context::stack_context stack;
+    stack.size = kStackBytes;
+    stack.sp = memory + kStackBytes;
+    return stack;
+  }
+  void deallocate(boost::context::stack_context& stack) const noexcept {
+    munmap(static_cast<char*>(stack.sp) - stack.size, stack.size);
+  }
+};
+
+const char* name_of(Tag tag) {
+  switch (tag) {
+    case Tag::kValue1:
+      return "a value of 1 byte";
+    case Tag::kValue2:
+      return "a value of 2 bytes";
+    case Tag::kValue4:
+      return "a value of 4 bytes";
+    case Tag::kValue8:
+      return "a value of 8 bytes";
+    case Tag::kSequencer:
+      return "a sequencer";
+    case Tag::kCallback:
+      return "a call-back";
+    case Tag::kUnwound:
+      return "the end of a call-back by unwinding";
+    case Tag::kLanded:
+      return "an exception's landing";
+    case Tag::kJumped:
+      return "a jump to a setjmp";
+    case Tag::kAccess:
+      return "a library's access";
+    case Tag::kNote:
+      return "a note";
+    case Tag::kEnd:
+      return "the end";
+    case Tag::kMoreWords:
+      return "more words";
+  }
+  return "nothing known";
+}
+
+Tag tag_of(std::uint32_t size) {
+  return size == 1 ? Tag::kValue1 : size == 2 ? Tag::kValue2 : size <= 4 ? Tag::kValue4 : Tag::kValue8;
+}
+
+}  // namespace
+
+Thread::Thread(World& world, recording::ThreadStream stream) : world_(world), stream_(std::move(stream)) {}
+
+Thread::~Thread() { release(); }
+
+void Thread::release() {
+  buffers_.clear();
+  if (hot_ == nullptr) return;
+  if (hot_->frames != nullptr) munmap(hot_->frames, sizeof(std::uint32_t) * kDhMaxFrames);
+  munmap(hot_, sizeof(DhReplay));
+  hot_ = nullptr;
+}
+
+SiteId Thread::call_site() const {
+  const std::uint32_t frame = hot_->frame;
+  return frame == 0 || frame > kDhMaxFrames ? SiteId() : SiteId(hot_->frames[frame - 1]);
+}
+
+// --- The fiber
+
+void Thread::resume() {
+  if (outcome_ == Outcome::kNotStarted) {
+    outcome_ = Outcome::kRunning;
+    hot_ = static_cast<DhReplay*>(map(sizeof(DhReplay)));
+    hot_->owner = this;
+    if (world_.is_observed())
+      hot_->frames = static_cast<std::uint32_t*>(map(sizeof(std::uint32_t) * kDhMaxFrames));
+    hot_->wants_calls = world_.wants_calls() ? 1 : 0;
+    fiber_ = boost::context::fiber(std::allocator_arg, StackAllocator(),
+                                   [this](boost::context::fiber&& scheduler) {
+                                     scheduler_ = std::move(scheduler);
+                                     body();
+                                     return std::move(scheduler_);
+                                   });
+  }
+  __dh_replay = hot_;
+  fiber_ = std::move(fiber_).resume();
+  __dh_replay = nullptr;
+  if (is_done()) release();
+}
+
+void Thread::yield() {
+  scheduler_ = std::move(scheduler_).resume();
+  if (world_.is_stopping()) leave(Outcome::kStopped);
+}
+
+void Thread::body() {
+  if (_setjmp(base_) == 0) {
+    world_.notify([&](Observer& observer) { observer.on_thread_begin(id()); });
+    fetch();
+    for (;;) {
+      if (!is_at_item()) diverge("a value belongs to no function");
+      step();
+      hot_->unwinding = kDhNotUnwinding;  // an exception left the thread's first function
+    }
+  }
+  stores_ = hot_->stores;
+  if (outcome_ == Outcome::kEnded)
+    world_.notify([&](Observer& observer) { observer.on_thread_end(id(), end_); });
+}
+
+void Thread::leave(Outcome outcome) {
+  outcome_ = outcome;
+  last_site_ = SiteId(hot_->site);
+  std::longjmp(base_, 1);
+}
+
+void Thread::diverge(std::string what) {
+  problem_ = std::move(what);
+  leave(Outcome::kDiverged);
+}
+
+void Thread::fail(std::string what) {
+  problem_ = std::move(what);
+  leave(Outcome::kFailed);
+}
+
+void Thread::trapped(int signal) {
+  // The recorded thread died of it as well.
+  if (hot_->run == 0 && item_.tag == Tag::kEnd) {
+    end_ = item_.end;
+    leave(Outcome::kEnded);
+  }
+  diverge(fmt::format(
+      "the replayed code was stopped by signal {} ({}); the log continues with {} after {} predicted values",
+      signal, strsignal(signal), name_of(item_.tag), hot_->run));
+}
+
+// --- Items
+
+void Thread::fetch() {
+  if (!stream_.next(item_)) {
+    fail(stream_.status() ? "the stream has no end: " + stream_.position()
+                          : stream_.status().error().message);
+  }
+  hot_->run = item_.predicted;
+  values_ += item_.predicted;
+}
+
+void Thread::step() {
+  switch (item_.tag) {
+    case Tag::kSequencer:
+      return sequencer(call_site());
+    case Tag::kCallback:
+      return callback();
+    case Tag::kUnwound:
+      hot_->unwinding = kDhToBoundary;
+      return fetch();
+    case Tag::kLanded:
+      hot_->unwinding = kDhToLandingPad;
+      hot_->target = static_cast<std::uint32_t>(item_.number);
+      return fetch();
+    case Tag::kJumped: {
+      const auto found = buffers_.find(item_.number);
+      if (found == buffers_.end())
+        diverge(fmt::format("a jump to a setjmp at {:#x} that never was", item_.number));
+      fetch();
+      hot_->unwinding = kDhNotUnwinding;
+      std::longjmp(found->second->context, 1);
+    }
+    case Tag::kAccess:
+      world_.notify([&](Observer& observer) { observer.on_library_access(id(), call_site(), item_.access); });
+      return fetch();
+    case Tag::kNote:
+      world_.notify([&](Observer& observer) { observer.on_note(id(), call_site(), item_.note); });
+      return fetch();
+    case Tag::kEnd:
+      end_ = item_.end;
+      leave(Outcome::kEnded);
+    default:
+      diverge(fmt::format("expected something that happened, found {}", name_of(item_.tag)));
+  }
+}
+
+void Thread::sequencer(SiteId site) {
+  const recording::Sequencer happened = item_.sequencer;
+  if (dh_record_digest(hot_->hash) != happened.hash)
+    diverge(fmt::format("the stores differ from the recorded ones: digest {:04x}, recorded {:04x}",
+                        dh_record_digest(hot_->hash), happened.hash));
+  ++regions_;
+  last_number_ = happened.number.value();
+  world_.wait_for_turn(*this, happened.number);
+  world_.notify([&](Observer& observer) { observer.on_sequencer(id(), site, happened); });
+  world_.happened(happened);
+  fetch();
+}
+
+void Thread::callback() {
+  const Address function = item_.callback.function;
+  const std::size_t count = item_.callback.words.size();
+  auto* const words = static_cast<std::uint64_t*>(alloca(8 * (count + 1)));
+  std::memcpy(words, item_.callback.words.data(), 8 * count);
+  world_.notify([&](Observer& observer) { observer.on_callback(id(), item_.callback); });
+  Adapter* const adapter = world_.adapter_at(*this, function, count);
+  const std::uint32_t frame = hot_->frame;
+  fetch();
+  adapter(words);
+  hot_->frame = frame;
+  if (hot_->unwinding == kDhToLandingPad)
+    diverge(fmt::format("an exception landed at depth {}, beyond the call-back it had to leave first",
+                        hot_->target));
+  hot_->unwinding = kDhNotUnwinding;
+  world_.notify([&](Observer& observer) { observer.on_callback_end(id()); });
+}
+
+// --- From the hooks
+
+std::uint64_t Thread::value(std::uint64_t address, std::uint32_t size) {
+  while (is_at_item()) {
+    step();
+    if (hot_->unwinding != kDhNotUnwinding) diverge("an exception where no call was made");
+  }
+  if (hot_->run != 0) {
+    --hot_->run;
+    return bodies::peek(hot_, address, size);
+  }
+  if (item_.tag != tag_of(size))
+    diverge(fmt::format("the code asks for a value of {} bytes at {:#x}, the log has {}", size, address,
+                        name_of(item_.tag)));
+  const std::uint64_t value = item_.value;
+  bodies::poke(hot_, address, value, size);
+  ++values_;
+  ++logged_;
+  fetch();
+  return value;
+}
+
+void Thread::nothing() {
+  while (is_at_item()) {
+    step();
+    if (hot_->unwinding != kDhNotUnwinding) diverge("an exception after the call that it should have left");
+  }
+  if (hot_->run == 0) diverge(fmt::format("a call returned nothing, the log has {}", name_of(item_.tag)));
+  --hot_->run;
+}
+
+void Thread::invisible() {
+  while (is_at_item() && hot_->unwinding == kDhNotUnwinding) step();
+}
+
+void Thread::resume_exception() {
+  while (hot_->unwinding == kDhNotUnwinding) {
+    if (!is_at_item()) diverge(fmt::format("an exception goes on, the log has {}", name_of(item_.tag)));
+    step();
+  }
+}
+
+void Thread::unreachable() {
+  for (;;) {
+    if (!is_at_item() || hot_->unwinding != kDhNotUnwinding)
+      diverge("the code went where control never comes");
+    step();
+  }
+}
+
+void Thread::atomic_sequencer(unsigned operation, SiteId site) {
+  for (;;) {
+    if (!is_at_item())
+      diverge(fmt::format("the code does an atomic operation, the log has {} after {} predicted values",
+                          name_of(item_.tag), hot_->run));
+    if (item_.tag == Tag::kSequencer) {
+      const recording::SequencerKind kind = item_.sequencer.kind;
+      const bool is_fence = operation == kDhAtomicFence;
+      if (is_fence ? kind == recording::SequencerKind::kFence
+                   : recording::is_atomic(kind) && item_.sequencer.operation() == operation)
+        return sequencer(site);
+    }
+    step();
+    if (hot_->unwinding != kDhNotUnwinding) diverge("an exception where no call was made");
+  }
+}
+
+void* Thread::jump_buffer(std::uint64_t environment) {
+  std::unique_ptr<JumpBuffer>& buffer = buffers_[environment];
+  if (buffer == nullptr) buffer = std::make_unique<JumpBuffer>();
+  return buffer->context;
+}
+
+}  // namespace deadheat::replay

@@ -1,0 +1,113 @@
+// One replayed thread: its stream of items, its predictor, and the fiber on which its mirrored functions run.
+//
+// Mirrored code asks for values; as long as the predictor has them (`run` in DhReplay) nothing else happens.
+// When the run is over, the next item of the stream says what happened in the recorded run just then: a
+// value, a synchronisation, a call from invisible code into the program, an exception, a jump, the end. The
+// methods here carry it out, on the thread's own fiber, called from the hooks (slow_hooks.cc).
+//
+// A thread may end in the middle of anything: control then leaves all its frames by longjmp to the fiber's
+// first one. So no frame between that one and mirrored code may own anything.
+#pragma once
+
+#include <boost/context/fiber.hpp>
+#include <csetjmp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "recording/reader.h"
+#include "replay/abi.h"
+#include "replay/observer.h"
+
+namespace deadheat::replay {
+
+class World;
+
+enum class Outcome : std::uint8_t {
+  kNotStarted,
+  kRunning,
+  kEnded,     // its stream's end
+  kStopped,   // before a sequencer beyond the wanted ones
+  kDiverged,  // it did something else than the recorded thread
+  kFailed,    // the recording is damaged or its code cannot be compiled
+};
+
+class Thread {
+ public:
+  Thread(World& world, recording::ThreadStream stream);
+  ~Thread();
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+  ThreadId id() const { return stream_.thread(); }
+  Outcome outcome() const { return outcome_; }
+  bool is_done() const { return outcome_ > Outcome::kRunning; }
+  const std::string& problem() const { return problem_; }  // kDiverged, kFailed
+  const recording::End& end() const { return end_; }
+  std::uint64_t regions() const { return regions_; }  // verified
+  std::uint64_t values() const { return values_; }    // asked for, predicted or logged
+  std::uint64_t logged_values() const { return logged_; }
+  std::uint64_t stores() const { return stores_; }
+  std::uint64_t last_number() const { return last_number_; }
+  SiteId last_site() const { return last_site_; }  // of the last access before it was done, if observed
+  const recording::ThreadStream& stream() const { return stream_; }
+  DhReplay* hot() { return hot_; }
+  SiteId call_site() const;  // of the innermost call, 0 if none
+
+  // From the scheduler: runs the thread until it waits or is done.
+  void resume();
+  // Gives back everything but the figures. REQUIRES: is_done() or never started.
+  void release();
+
+  // From the hooks, on the fiber.
+  std::uint64_t value(std::uint64_t address, std::uint32_t size);
+  void nothing();
+  void invisible();
+  void resume_exception();
+  [[noreturn]] void unreachable();
+  // The sequencer of an atomic or fence that the code does now.
+  void atomic_sequencer(unsigned operation, SiteId site);
+  void* jump_buffer(std::uint64_t environment);
+  [[noreturn]] void diverge(std::string what);
+  [[noreturn]] void fail(std::string what);
+  // From a signal handler: the code did what no processor does.
+  [[noreturn]] void trapped(int signal);
+
+  // Waits until the scheduler resumes the thread.
+  void yield();
+  [[noreturn]] void leave(Outcome outcome);
+
+ private:
+  struct JumpBuffer {
+    std::jmp_buf context;
+  };
+
+  void body();
+  void fetch();
+  bool is_at_item() const { return hot_->run == 0 && !is_value(item_.tag); }
+  // REQUIRES: is_at_item().
+  void step();
+  void sequencer(SiteId site);
+  void callback();
+
+  World& world_;
+  recording::ThreadStream stream_;
+  recording::Item item_;
+  DhReplay* hot_ = nullptr;
+  boost::context::fiber fiber_;      // when it waits
+  boost::context::fiber scheduler_;  // when it runs
+  std::jmp_buf base_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<JumpBuffer>> buffers_;
+  Outcome outcome_ = Outcome::kNotStarted;
+  std::string problem_;
+  recording::End end_{};
+  std::uint64_t regions_ = 0;
+  std::uint64_t values_ = 0;
+  std::uint64_t logged_ = 0;
+  std::uint64_t stores_ = 0;
+  std::uint64_t last_number_ = 0;
+  SiteId last_site_;
+};
+
+}  // namespace deadheat::replay

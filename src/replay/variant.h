@@ -1,0 +1,16 @@
+// What a replay's code is compiled for.
+#pragma once
+
+#include <cstdint>
+
+namespace deadheat::replay {
+
+enum class Variant : std::uint8_t {
+  kBare,      // verification only
+  kObserved,  // and every access told to observers
+};
+
+// Calls a mirrored function with the argument words of a call-back.
+using Adapter = void(const std::uint64_t* words);
+
+}  // namespace deadheat::replay

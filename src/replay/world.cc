@@ -1,0 +1,200 @@
+#include "replay/world.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <array>
+#include <chrono>
+
+#include "replay/program.h"
+
+namespace deadheat::replay {
+
+namespace {
+
+World* running = nullptr;
+
+// Traps of mirrored code (a division by zero, a stack that is full) end the replayed thread, not the tool.
+class TrapHandlers {
+ public:
+  TrapHandlers() : stack_(std::make_unique<char[]>(kBytes)) {
+    stack_t alternative{};
+    alternative.ss_sp = stack_.get();
+    alternative.ss_size = kBytes;
+    sigaltstack(&alternative, &stack_before_);
+    struct sigaction action{};
+    action.sa_flags = SA_ONSTACK | SA_NODEFER;
+    action.sa_handler = [](int signal) {
+      if (__dh_replay != nullptr) static_cast<Thread*>(__dh_replay->owner)->trapped(signal);
+      // Not the program's doing but ours.
+      ::signal(signal, SIG_DFL);
+      raise(signal);
+    };
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before_[i]);
+  }
+  ~TrapHandlers() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    sigaltstack(&stack_before_, nullptr);
+  }
+  TrapHandlers(const TrapHandlers&) = delete;
+  TrapHandlers& operator=(const TrapHandlers&) = delete;
+
+ private:
+  static constexpr std::size_t kBytes = 64 << 10;
+  static constexpr std::array<int, 4> kSignals = {SIGFPE, SIGILL, SIGSEGV, SIGBUS};
+  std::unique_ptr<char[]> stack_;
+  stack_t stack_before_{};
+  std::array<struct sigaction, 4> before_{};
+};
+
+}  // namespace
+
+World* World::current() { return running; }
+
+Result<std::unique_ptr<World>> World::open(const recording::Reader& recording, Variant variant) {
+  std::unique_ptr<World> world(new World(recording, variant));
+  Result<std::unique_ptr<Program>> program = Program::load(recording, variant);
+  if (!program) return program.error();
+  world->program_ = std::move(*program);
+  return world;
+}
+
+World::World(const recording::Reader& recording, Variant variant)
+    : recording_(recording), variant_(variant) {}
+
+World::~World() = default;
+
+bool World::wants_calls() const {
+  for (const Observer* observer : observers_)
+    if (observer->wants_calls()) return true;
+  return false;
+}
+
+Result<Summary> World::run(const RunOptions& options) {
+  DEADHEAT_CHECK(running == nullptr && threads_.empty());
+  running = this;
+  options_ = options;
+  for (ThreadId id : recording_.threads()) {
+    if (options.thread && *options.thread != id) continue;
+    threads_[id] = std::make_unique<Thread>(*this, recording_.stream(id));
+    total_bytes_ += threads_[id]->stream().raw_bytes();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const TrapHandlers handlers;
+    if (observers_.empty())
+      run_one_by_one();
+    else
+      run_in_order();
+    if (failed_ != nullptr) stop_all();
+  }
+  running = nullptr;
+  if (failed_ != nullptr && failed_->outcome() == Outcome::kFailed)
+    return Error{fmt::format("thread {}: {}", failed_->id().value(), failed_->problem())};
+  Summary summary;
+  summary.compile_seconds = program_->compile_seconds();
+  summary.compiled_functions = program_->compiled_functions();
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() -
+                    summary.compile_seconds;
+  for (const auto& [id, thread] : threads_)
+    summary.threads.push_back({id, thread->outcome(), thread->end(), thread->regions(), thread->values(),
+                               thread->logged_values(), thread->stores()});
+  if (failed_ != nullptr)
+    summary.divergence = Divergence{failed_->id(),        failed_->regions(), failed_->last_number(),
+                                    failed_->last_site(), failed_->problem(), failed_->stream().position()};
+  return summary;
+}
+
+void World::resume(Thread& thread) {
+  thread.resume();
+  if (failed_ == nullptr && (thread.outcome() == Outcome::kDiverged || thread.outcome() == Outcome::kFailed))
+    failed_ = &thread;
+  show_progress();
+}
+
+void World::run_one_by_one() {
+  for (const auto& [id, thread] : threads_) {
+    resume(*thread);
+    if (failed_ != nullptr) return;
+  }
+}
+
+void World::run_in_order() {
+  // Threads start when their creation has happened, so that a long recording of many short threads needs few
+  // at a time; those that nobody is known to have created start when nothing else can go on.
+  auto unstarted = threads_.begin();
+  if (!threads_.empty()) ready_.push_back(threads_.begin()->second.get());
+  while (failed_ == nullptr) {
+    if (!ready_.empty()) {
+      Thread& thread = *ready_.front();
+      ready_.pop_front();
+      if (!thread.is_done()) resume(thread);
+      continue;
+    }
+    const bool is_next = !waiting_.empty() && waiting_.begin()->first <= next_number_;
+    if (!is_next) {
+      while (unstarted != threads_.end() && unstarted->second->outcome() != Outcome::kNotStarted) ++unstarted;
+      if (unstarted != threads_.end()) {
+        resume(*unstarted->second);
+        continue;
+      }
+    }
+    if (waiting_.empty()) return;
+    Thread& thread = *waiting_.begin()->second;
+    waiting_.erase(waiting_.begin());
+    resume(thread);
+  }
+}
+
+void World::stop_all() {
+  is_stopping_ = true;
+  for (const auto& [id, thread] : threads_)
+    if (thread->outcome() == Outcome::kRunning) thread->resume();
+}
+
+void World::wait_for_turn(Thread& thread, recording::SequencerNumber number) {
+  if (options_.until && number > *options_.until) thread.leave(Outcome::kStopped);
+  if (observers_.empty()) return;
+  if (number.value() > next_number_) {
+    waiting_[number.value()] = &thread;
+    thread.yield();
+  }
+  next_number_ = number.value() + 1;
+}
+
+void World::happened(const recording::Sequencer& sequencer) {
+  if (observers_.empty() || sequencer.kind != recording::SequencerKind::kThreadCreated) return;
+  const auto child = threads_.find(sequencer.other_thread());
+  if (child != threads_.end() && child->second->outcome() == Outcome::kNotStarted)
+    ready_.push_back(child->second.get());
+}
+
+Adapter* World::adapter_at(Thread& thread, Address function, std::size_t words) {
+  Status status = Nothing{};
+  Adapter* const adapter = program_->adapter_at(function, status);
+  if (!status) thread.fail(status.error().message);
+  if (adapter == nullptr)
+    thread.diverge(
+        fmt::format("a call-back of {:#x}, which is no function of the program", function.value()));
+  (void)words;
+  return adapter;
+}
+
+std::vector<SiteId> World::stack_of(ThreadId id) const {
+  std::vector<SiteId> stack;
+  const auto found = threads_.find(id);
+  if (found == threads_.end() || found->second->hot() == nullptr || found->second->hot()->frames == nullptr)
+    return stack;
+  const DhReplay& hot = *found->second->hot();
+  for (std::uint32_t i = 0; i < hot.frame && i < kDhMaxFrames; ++i) stack.emplace_back(hot.frames[i]);
+  return stack;
+}
+
+void World::show_progress() {
+  if (!options_.progress || total_bytes_ == 0) return;
+  std::uint64_t done = 0;
+  for (const auto& [id, thread] : threads_) done += thread->stream().offset();
+  options_.progress(static_cast<double>(done) / static_cast<double>(total_bytes_));
+}
+
+}  // namespace deadheat::replay

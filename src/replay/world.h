@@ -1,0 +1,113 @@
+// A replayed world: all threads of a recording, run again in the order of their sequencers, verified.
+//
+// Every thread has its own log, so threads do not need each other: without observers each simply runs to its
+// end, one after the other. With observers they are interleaved: a thread that comes to a sequencer waits
+// until all smaller numbers have happened. Threads are fibers of this process and of one kernel thread.
+//
+// A number may be missing (a thread died between drawing and logging it; a recording cut short). When nobody
+// can run and the next number is nobody's, the smallest one that somebody waits with is next.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recording/reader.h"
+#include "replay/observer.h"
+#include "replay/thread.h"
+#include "replay/variant.h"
+
+namespace deadheat::replay {
+
+class Program;
+
+struct RunOptions {
+  std::optional<recording::SequencerNumber> until;  // the last sequencer to happen
+  std::optional<ThreadId> thread;                   // only this one
+  std::function<void(double fraction)> progress;    // called now and then
+};
+
+struct Divergence {
+  ThreadId thread;
+  std::uint64_t region = 0;       // of the thread, from 0
+  std::uint64_t last_number = 0;  // of the sequencer before it
+  SiteId site;                    // of the last access, 0 if not observed
+  std::string what;
+  std::string position;  // in the log
+};
+
+struct ThreadSummary {
+  ThreadId thread;
+  Outcome outcome;
+  recording::End end;
+  std::uint64_t regions;
+  std::uint64_t values;
+  std::uint64_t logged_values;
+  std::uint64_t stores;
+};
+
+struct Summary {
+  std::vector<ThreadSummary> threads;
+  std::optional<Divergence> divergence;
+  double seconds = 0;  // without compilation
+  double compile_seconds = 0;
+  std::uint64_t compiled_functions = 0;
+};
+
+class World {
+ public:
+  // `variant`: kObserved if there will be observers.
+  static Result<std::unique_ptr<World>> open(const recording::Reader& recording, Variant variant);
+  ~World();
+
+  // REQUIRES: kObserved. Outlives the world.
+  void add(Observer& observer) { observers_.push_back(&observer); }
+  // Once. An error: the recording is damaged, or its code does not run on this machine. A divergence is no
+  // error of this function.
+  Result<Summary> run(const RunOptions& options);
+
+  Program& program() { return *program_; }
+  // The call sites of a thread that runs, outermost first.
+  std::vector<SiteId> stack_of(ThreadId thread) const;
+
+  // For threads.
+  bool is_observed() const { return variant_ == Variant::kObserved; }
+  bool wants_calls() const;
+  bool is_stopping() const { return is_stopping_; }
+  void wait_for_turn(Thread& thread, recording::SequencerNumber number);
+  void happened(const recording::Sequencer& sequencer);
+  Adapter* adapter_at(Thread& thread, Address function, std::size_t words);
+  template <class Function>
+  void notify(Function&& tell) {
+    for (Observer* observer : observers_) tell(*observer);
+  }
+  const std::vector<Observer*>& observers() const { return observers_; }
+  static World* current();
+
+ private:
+  World(const recording::Reader& recording, Variant variant);
+  void run_one_by_one();
+  void run_in_order();
+  void resume(Thread& thread);
+  void stop_all();
+  void show_progress();
+
+  const recording::Reader& recording_;
+  const Variant variant_;
+  std::unique_ptr<Program> program_;
+  std::vector<Observer*> observers_;
+  RunOptions options_;
+  std::map<ThreadId, std::unique_ptr<Thread>> threads_;
+  std::map<std::uint64_t, Thread*> waiting_;  // by the number they wait with
+  std::deque<Thread*> ready_;
+  std::uint64_t next_number_ = 0;
+  bool is_stopping_ = false;
+  Thread* failed_ = nullptr;
+  std::uint64_t total_bytes_ = 0;
+};
+
+}  // namespace deadheat::replay

@@ -1,0 +1,504 @@
+#include "replay/world.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
+
+#include <filesystem>
+
+#include "replay/memory_image.h"
+#include "replay/module_code.h"
+#include "replay/sites.h"
+#include "testing/recording_builder.h"
+
+namespace deadheat::replay {
+namespace {
+
+using recording::Encoder;
+using recording::EndKind;
+using recording::SequencerKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kFunctions = 0x401000;  // function i is at kFunctions + 16 * i
+constexpr std::uint64_t kGlobals = 0x601000;    // global i is at kGlobals + 16 * i
+
+constexpr char kHeader[] = R"(
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-pc-linux-gnu"
+)";
+
+// A recording of a made-up run of a made-up program.
+class WorldTest : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("XDG_CACHE_HOME", scratch_.path().c_str(), 1); }
+
+  void program(const std::string& ir) {
+    llvm::LLVMContext context;
+    llvm::SMDiagnostic problem;
+    auto module = llvm::parseAssemblyString(kHeader + ir, problem, context);
+    ASSERT_NE(module, nullptr) << problem.getMessage().str() << " in line " << problem.getLineNo();
+    ModulePlan::prepare(*module);
+    {
+      llvm::raw_string_ostream stream(bitcode_);
+      llvm::WriteBitcodeToFile(*module, stream);
+    }
+    id_ =
+        llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(bitcode_.data()), bitcode_.size()));
+    const ModulePlan plan(*module);
+    map_ = fmt("module %016lx %zu\nglobals", id_, plan.globals().size());
+    for (std::size_t i = 0; i < plan.globals().size(); ++i) {
+      std::uint64_t address = kGlobals + 16 * i;
+      // A function is where it is.
+      for (std::size_t f = 0; f < plan.functions().size(); ++f)
+        if (plan.functions()[f].function == plan.globals()[i]) address = kFunctions + 16 * f;
+      map_ += fmt(" %lx", address);
+    }
+    map_ += "\n";
+    for (std::size_t i = 0; i < plan.functions().size(); ++i)
+      map_ += fmt("function %016lx %zu %lx\n", id_, i, kFunctions + 16 * i);
+    pseudo_ = DH_OPAQUE_BASE + ((id_ & 0xffffffff) << 20);
+  }
+
+  template <class... Values>
+  static std::string fmt(const char* format, Values... values) {
+    char text[200];
+    std::snprintf(text, sizeof text, format, values...);
+    return text;
+  }
+
+  static Address function(std::size_t index) { return Address(kFunctions + 16 * index); }
+
+  Encoder& thread(std::uint32_t number) { return builder_.thread(number); }
+  void call(std::uint32_t number, std::size_t index, std::vector<std::uint64_t> words = {},
+            std::uint64_t predicted = 0) {
+    thread(number).callback(predicted, function(index), words);
+  }
+  // A sequencer after the stores that `hash` is of.
+  void sequencer(std::uint32_t number, std::uint64_t predicted, std::uint64_t hash,
+                 SequencerKind kind = SequencerKind::kRelease, std::uint64_t extra = 0) {
+    recording::Sequencer happened{};
+    happened.kind = kind;
+    happened.number = recording::SequencerNumber(next_number_++);
+    happened.object = Address(0x5000);
+    happened.hash = dh_record_digest(hash);
+    happened.extra = extra;
+    thread(number).sequencer(predicted, happened);
+  }
+
+  Result<Summary> replay(Variant variant = Variant::kBare, std::vector<Observer*> observers = {},
+                         RunOptions options = {}) {
+    const std::string folder = scratch_ / "r.dh";
+    std::filesystem::remove_all(folder);
+    builder_.write(folder);
+    std::filesystem::create_directories(folder + "/modules");
+    testing::write_file(folder + "/modules/" + fmt("%016lx", id_) + ".bc", bitcode_);
+    testing::write_file(folder + "/modules/0.map", map_);
+    reader_ = std::make_unique<Result<recording::Reader>>(recording::Reader::open(folder));
+    if (!reader_->ok()) return reader_->error();
+    Result<std::unique_ptr<World>> world = World::open(**reader_, variant);
+    if (!world) return world.error();
+    world_ = std::move(*world);
+    for (Observer* observer : observers) world_->add(*observer);
+    return world_->run(options);
+  }
+  void expect_verified(Result<Summary> summary, std::uint64_t regions) {
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    ASSERT_FALSE(summary->divergence) << summary->divergence->what;
+    std::uint64_t verified = 0;
+    for (const ThreadSummary& thread : summary->threads) {
+      EXPECT_EQ(thread.outcome, Outcome::kEnded);
+      verified += thread.regions;
+    }
+    EXPECT_EQ(verified, regions);
+  }
+  void expect_divergence(Result<Summary> summary, const std::string& what) {
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    ASSERT_TRUE(summary->divergence);
+    EXPECT_THAT(summary->divergence->what, HasSubstr(what));
+  }
+
+  testing::ScratchFolder scratch_;
+  testing::RecordingBuilder builder_;
+  std::string bitcode_;
+  std::string map_;
+  std::uint64_t id_ = 0;
+  std::uint64_t pseudo_ = 0;
+  std::uint64_t next_number_ = 0;
+  std::unique_ptr<Result<recording::Reader>> reader_;
+  std::unique_ptr<World> world_;
+};
+
+std::uint64_t mix(std::vector<std::pair<std::uint64_t, std::uint64_t>> stores) {
+  std::uint64_t hash = 0;
+  for (const auto& [address, value] : stores) hash = dh_record_mix(hash, address, value);
+  return hash;
+}
+
+constexpr char kIncrement[] = R"(
+define void @increment(ptr %p) {
+  %v = load i32, ptr %p, align 4
+  %w = add i32 %v, 1
+  %q = getelementptr i8, ptr %p, i64 4
+  store i32 %w, ptr %q, align 4
+  ret void
+}
+)";
+
+TEST_F(WorldTest, LoadsComeFromTheLogAndStoresAreVerified) {
+  program(kIncrement);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 41, 4);
+  sequencer(0, 0, mix({{0x1004, 42}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, OtherStoresAreADivergence) {
+  program(kIncrement);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 41, 4);
+  sequencer(0, 0, mix({{0x1004, 43}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_divergence(replay(), "stores differ");
+}
+
+TEST_F(WorldTest, KnownValuesAreNotLoggedAgain) {
+  program(kIncrement);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 41, 4);
+  call(0, 0, {0x1000});
+  call(0, 0, {0x1004}, 1);  // 0x1000 was predicted
+  sequencer(0, 1, mix({{0x1004, 42}, {0x1004, 42}, {0x1008, 43}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, AValueOfAnotherSizeIsADivergence) {
+  program(kIncrement);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 41, 8);
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_divergence(replay(), "a value of 4 bytes at 0x1000, the log has a value of 8 bytes");
+}
+
+TEST_F(WorldTest, APartOfAGranuleThatWasNeverSeenIsZero) {
+  program(R"(
+define void @f(ptr %p) {
+  store i8 7, ptr %p
+  %v = load i64, ptr %p, align 8
+  store i64 %v, ptr %p, align 8
+  ret void
+})");
+  call(0, 0, {0x2000});
+  sequencer(0, 1, mix({{0x2000, 7}, {0x2000, 7}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, UnalignedAccessesAreSplitAtGranules) {
+  program(R"(
+define void @f(ptr %p) {
+  %v = load i64, ptr %p, align 1
+  store i64 %v, ptr %p, align 1
+  ret void
+})");
+  call(0, 0, {0x2006});
+  thread(0).value(0, 0x2211, 2);
+  thread(0).value(0, 0x887766554433, 8);
+  sequencer(0, 0, mix({{0x2006, 0x8877665544332211}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+constexpr char kInvisible[] = R"(
+@counter = global i32 0
+declare i32 @outside(ptr)
+declare void @quiet()
+define i32 @f() {
+  %local = alloca i32, align 4
+  store i32 5, ptr %local, align 4
+  %r = call i32 @outside(ptr %local)
+  call void @quiet()
+  %v = load i32, ptr %local, align 4
+  %s = add i32 %r, %v
+  store i32 %s, ptr @counter, align 4
+  ret i32 %s
+})";
+
+TEST_F(WorldTest, ResultsOfInvisibleCallsAndAddressesOfLocalsAreLogged) {
+  program(kInvisible);
+  call(0, 0);
+  thread(0).value(0, 0x7fff0010, 8);  // the local
+  thread(0).value(0, 100, 8);         // the result
+  thread(0).value(1, 6, 4);           // behind `nothing`: the local, changed by outside()
+  sequencer(0, 0, mix({{0x7fff0010, 5}, {kGlobals, 106}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, CallsBackAreMadeInsideTheCall) {
+  program(std::string(kInvisible) + R"(
+define void @back(ptr %p, i32 %v) {
+  store i32 %v, ptr %p, align 4
+  ret void
+})");
+  call(0, 0);
+  thread(0).value(0, 0x7fff0010, 8);
+  call(0, 1, {0x7fff0010, 9});
+  sequencer(0, 0, mix({{0x7fff0010, 5}, {0x7fff0010, 9}}));
+  thread(0).value(0, 100, 8);
+  sequencer(0, 2, mix({{0x7fff0010, 5}, {0x7fff0010, 9}, {kGlobals, 109}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 2);
+}
+
+constexpr char kExceptions[] = R"(
+@sink = global i64 0
+declare void @thrower()
+declare i32 @personality(...)
+define void @middle() {
+  call void @thrower()
+  store i64 99, ptr @sink, align 8
+  ret void
+}
+define void @f() personality ptr @personality {
+  invoke void @middle() to label %fine unwind label %pad
+fine:
+  store i64 1, ptr @sink, align 8
+  ret void
+pad:
+  %e = landingpad { ptr, i32 } catch ptr null
+  %s = extractvalue { ptr, i32 } %e, 1
+  %w = zext i32 %s to i64
+  store i64 %w, ptr @sink, align 8
+  ret void
+})";
+
+TEST_F(WorldTest, ExceptionsPassFramesAndLandWhereTheyLanded) {
+  program(kExceptions);
+  call(0, 1);
+  thread(0).landed(0, 1);
+  thread(0).value(0, 0x8000, 8);
+  thread(0).value(0, 3, 8);
+  sequencer(0, 0, mix({{kGlobals, 3}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, AnExceptionThatLeavesACallBackGoesOnOutside) {
+  program(std::string(kExceptions) + R"(
+define void @g() personality ptr @personality {
+  invoke void @thrower() to label %fine unwind label %pad
+fine:
+  store i64 1, ptr @sink, align 8
+  ret void
+pad:
+  %e = landingpad { ptr, i32 } cleanup
+  store i64 2, ptr @sink, align 8
+  resume { ptr, i32 } %e
+})");
+  call(0, 2);              // g calls thrower, which is invisible,
+  call(0, 0);              // and calls middle back, which calls thrower, which throws:
+  thread(0).unwound(0);    // out of middle,
+  thread(0).landed(0, 1);  // to g's cleanup,
+  thread(0).value(0, 0x8000, 8);
+  thread(0).value(0, 0, 8);
+  thread(0).unwound(0);  // and out of g
+  sequencer(0, 0, mix({{kGlobals, 2}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, JumpsReturnToTheirSetjmp) {
+  program(R"(
+@sink = global i32 0
+@environment = global [25 x i64] zeroinitializer
+declare i32 @_setjmp(ptr) returns_twice
+declare void @longjmp(ptr, i32) noreturn
+define void @deep() {
+  call void @longjmp(ptr @environment, i32 5)
+  unreachable
+}
+define void @f() {
+  %r = call i32 @_setjmp(ptr @environment) returns_twice
+  store i32 %r, ptr @sink, align 4
+  %again = icmp eq i32 %r, 0
+  br i1 %again, label %go, label %done
+go:
+  call void @deep()
+  ret void
+done:
+  ret void
+})");
+  call(0, 1);
+  thread(0).value(0, 0, 8);
+  thread(0).jumped(0, Address(kGlobals + 16));
+  thread(0).value(0, 5, 8);
+  sequencer(0, 0, mix({{kGlobals, 0}, {kGlobals, 5}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, AtomicsTakeTheirSequencersAndCompareAsTheyDid) {
+  program(R"(
+define void @f(ptr %p) {
+  %pair = cmpxchg ptr %p, i32 1, i32 2 seq_cst seq_cst
+  %done = extractvalue { i32, i1 } %pair, 1
+  %w = zext i1 %done to i32
+  %q = getelementptr i8, ptr %p, i64 8
+  store i32 %w, ptr %q, align 4
+  %old = atomicrmw max ptr %p, i32 -3 seq_cst
+  ret void
+})");
+  call(0, 0, {0x3000});
+  const auto compare_exchange = static_cast<SequencerKind>(32 + kDhAtomicCompareExchange);
+  sequencer(0, 0, 0, compare_exchange, 5 | 4 << 4 | 1 << 9);
+  thread(0).value(0, 1, 4);
+  const auto stores = std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0x3000, 2}, {0x3008, 1}};
+  sequencer(0, 0, mix(stores), static_cast<SequencerKind>(32 + kDhAtomicMax), 5 | 4 << 4);
+  thread(0).value(0, 0xfffffff0, 4);  // -16, changed by another thread meanwhile
+  sequencer(0, 0, mix({{0x3000, 2}, {0x3008, 1}, {0x3000, 0xfffffffd}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 3);
+}
+
+TEST_F(WorldTest, CopiesMoveWordByWord) {
+  program(R"(
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+define void @f(ptr %to, ptr %from, i64 %n) {
+  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %n, i1 false)
+  ret void
+})");
+  // Backwards, because they overlap: the tail of 3 bytes first.
+  call(0, 0, {0x4004, 0x4000, 11});
+  thread(0).value(0, 0xccbbaa, 4);            // 0x4008 to 0x400a
+  thread(0).value(0, 0x8877665544332211, 8);  // 0x4000
+  sequencer(0, 0, mix({{0x400c, 0xccbbaa}, {0x4004, 0x8877665544332211}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+class Collector : public Observer {
+ public:
+  void on_access(const Access& access) override { events.push_back(WorldTestText(access)); }
+  void on_sequencer(ThreadId thread, SiteId, const recording::Sequencer& sequencer) override {
+    events.push_back("#" + std::to_string(sequencer.number.value()) + " T" + std::to_string(thread.value()));
+  }
+  static std::string WorldTestText(const Access& access) {
+    char text[100];
+    std::snprintf(text, sizeof text, "T%u %c %lx %lu", access.thread.value(), access.is_write ? 'w' : 'r',
+                  access.address.value(), access.value);
+    return text;
+  }
+  std::vector<std::string> events;
+};
+
+TEST_F(WorldTest, ObserversSeeSequencersInTheirOrder) {
+  program(kIncrement);
+  sequencer(0, 0, 0, SequencerKind::kThreadCreated, 1);
+  sequencer(1, 0, 0, SequencerKind::kThreadStarted, 0);
+  call(1, 0, {0x1000});
+  thread(1).value(0, 1, 4);
+  sequencer(1, 0, mix({{0x1004, 2}}));
+  sequencer(0, 0, 0);
+  call(0, 0, {0x1004});
+  thread(0).value(0, 2, 4);
+  sequencer(1, 0, mix({{0x1004, 2}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  thread(1).end(0, EndKind::kThreadEnded, 0);
+  Collector collector;
+  MemoryImage image;
+  expect_verified(replay(Variant::kObserved, {&collector, &image}), 5);
+  EXPECT_THAT(collector.events, ElementsAre("#0 T0", "#1 T1", "T1 r 1000 1", "T1 w 1004 2", "#2 T1", "#3 T0",
+                                            "T0 r 1004 2", "T0 w 1008 3", "#4 T1"));
+  EXPECT_EQ(image.read(Address(0x1004), 4), 2u);
+  EXPECT_EQ(image.read(Address(0x1006), 8), std::nullopt);
+  EXPECT_EQ(image.known_bytes(), 12u);
+}
+
+TEST_F(WorldTest, UntilStopsBeforeTheNextSequencer) {
+  program(kIncrement);
+  sequencer(0, 0, 0);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 1, 4);
+  sequencer(0, 0, mix({{0x1004, 2}}));
+  call(0, 0, {0x2000});
+  thread(0).value(0, 1, 4);
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  Collector collector;
+  RunOptions options;
+  options.until = recording::SequencerNumber(0);
+  Result<Summary> summary = replay(Variant::kObserved, {&collector}, options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->threads[0].outcome, Outcome::kStopped);
+  EXPECT_THAT(collector.events, ElementsAre("#0 T0", "T0 r 1000 1", "T0 w 1004 2"));
+}
+
+TEST_F(WorldTest, ADivisionByZeroWhereTheRecordingEndsIsTheProgramsOwn) {
+  program(R"(
+define i32 @f(i32 %a, i32 %b) {
+  %r = sdiv i32 %a, %b
+  ret i32 %r
+})");
+  call(0, 0, {1, 0});
+  thread(0).end(0, EndKind::kCutOff, 8);
+  expect_verified(replay(), 0);
+}
+
+TEST_F(WorldTest, ADivisionByZeroElsewhereIsADivergence) {
+  program(R"(
+define i32 @f(i32 %a, i32 %b) {
+  %r = sdiv i32 %a, %b
+  ret i32 %r
+})");
+  call(0, 0, {1, 0});
+  thread(0).value(0, 1, 4);
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_divergence(replay(), "signal 8");
+}
+
+TEST_F(WorldTest, ACallBackOfNoFunctionIsADivergence) {
+  program(kIncrement);
+  thread(0).callback(0, Address(0x999), {});
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_divergence(replay(), "no function of the program");
+}
+
+TEST_F(WorldTest, CompiledCodeIsFoundAgain) {
+  program(kIncrement);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 41, 4);
+  sequencer(0, 0, mix({{0x1004, 42}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+  std::vector<std::string> objects;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch_.path()))
+    if (entry.path().extension() == ".o") objects.push_back(entry.path());
+  ASSERT_EQ(objects.size(), 1u);
+  expect_verified(replay(), 1);
+  // Proof that it is what runs: damage is noticed.
+  testing::write_file(objects[0], "not an object");
+  EXPECT_FALSE(replay().ok());
+}
+
+TEST_F(WorldTest, PlacesHaveNames) {
+  program(kIncrement);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 1, 4);
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  class Last : public Observer {
+   public:
+    void on_access(const Access& access) override { site = access.site; }
+    SiteId site;
+  } last;
+  expect_verified(replay(Variant::kObserved, {&last}), 0);
+  EXPECT_EQ(place_of(world_->program(), last.site).function, "increment");
+}
+
+}  // namespace
+}  // namespace deadheat::replay
