@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps build demo test test-programs test-matrix test-tsan test-failures check-all check-format check-tidy check-sanitized bench-trace test-oracle bench-predict bench-recording fuzz clean
+.PHONY: all deps build demo test test-programs test-matrix test-tsan test-failures check-all check-format check-tidy check-sanitized bench-trace bench-record test-oracle test-replay bench-predict bench-recording fuzz clean
 
 all: build
 
@@ -61,6 +61,17 @@ EVENTS ?= 10000000
 bench-trace: deps $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target bench_trace -j $(JOBS)
 	@$(BUILD)/bin/bench_trace table events=$(EVENTS)
+
+# Recording: its cost, the size of recordings, the time of replay.
+bench-record: build
+	@bench/record.py --build $(BUILD) $(BENCH)
+
+# Every labelled program recorded and replayed at every level, RUNS times each, and the stress program with SEEDS seeds.
+RUNS ?= 20
+SEEDS ?= 1000
+test-replay: build
+	@tests/replay/fidelity.py --build-dir $(BUILD) --runs $(RUNS) --opt=-O0,-O1,-O2,-O3
+	@tests/replay/fidelity.py --build-dir $(BUILD) --stress $(SEEDS) --opt=-O0,-O1,-O2,-O3
 
 # Prediction against the exhaustive explorer, TRACES random traces of each shape; some minutes on one core.
 TRACES ?= 10000

@@ -1,4 +1,4 @@
-// deadheat analyze: detect races in a trace.
+// deadheat analyze: detect races in a trace or a recording.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/analyze_recording.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/reporting.h"
@@ -92,10 +93,11 @@ report::Step step_of(std::uint64_t index, const Event& event, const Names& names
 class AnalyzeCommand : public Command {
  public:
   std::string name() const override { return "analyze"; }
-  std::string summary() const override { return "detect races in a trace, of other schedules too"; }
-  std::string usage() const override { return "analyze [options] TRACE"; }
+  std::string summary() const override { return "detect races in a recording or a trace, of other schedules too"; }
+  std::string usage() const override { return "analyze [options] INPUT"; }
   std::string examples() const override {
-    return "  deadheat analyze run.std                              with the default detectors\n"
+    return "  deadheat analyze run.dh                               a recording: every pair of places of the run\n"
+           "  deadheat analyze run.std                              with the default detectors\n"
            "  deadheat analyze --detectors 'spans|fasttrack' run.dht\n"
            "  deadheat analyze --detectors syncp,mcm --solver-seconds 300 --json out.json run.std\n";
   }
@@ -105,11 +107,11 @@ class AnalyzeCommand : public Command {
     for (const detect::DetectorInfo& info : detect::all_detectors()) {
       known += fmt::format("\n    {:<10} {}{}", info.name, info.is_filter ? "(filter) " : "", info.guarantee);
     }
-    app.add_option("TRACE", input_, "a trace: STD text, or Deadheat's own; - is standard input")->required();
+    app.add_option("INPUT", input_,
+                   "a recording (a folder), or a trace: STD text, or Deadheat's own; - is standard input")->required();
     app.add_option("--detectors", detectors_,
                    "detectors, separated by commas, each with filters before it (spans|fasttrack); default: "
-                   "shb,mcm, or "
-                   "rdit for a trace with untraced calls; known:" +
+                   "hb for a recording; shb,mcm for a trace, or rdit if it has untraced calls; known:" +
                        known)
         ->type_name("NAMES");
     app.add_option("--solver-seconds", solver_seconds_, "time for each detector that uses a solver")
@@ -141,6 +143,7 @@ class AnalyzeCommand : public Command {
     if (!reporting_.prepare()) return kExitUsage;
     Progress progress(!reporting_.quiet());
     options.cancelled = &interrupt_flag();
+    if (is_recording(input_)) return run_on_recording(options, progress);
     auto input = TraceInput::open(input_, *options.cancelled);
     if (!input) return fail(input.error().message);
     trace_ = &*input;
@@ -191,6 +194,13 @@ class AnalyzeCommand : public Command {
   static int fail(const std::string& what) {
     complain(what);
     return kExitUsage;
+  }
+
+  int run_on_recording(const detect::Options& options, Progress& progress) {
+    RecordingAnalysis analysis{input_, split(detectors_.empty() ? "hb" : detectors_), options};
+    auto report = analyze_recording(analysis, reporting_.suppressions(), progress);
+    if (!report) return fail(report.error().message);
+    return reporting_.finish(*report, kExitClean);
   }
 
   // Errors of readers name the file already; those of detectors do not.

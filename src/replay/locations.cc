@@ -23,6 +23,12 @@ void Locations::note(Address address, std::uint64_t size) {
   if ((address.value() + size) % 8 != 0) border(address.value() + size);
 }
 
+void Locations::restart() {
+  for (auto& [number, page] : pages_) page->first.fill(0);
+  addresses_.assign(1, Address(0));
+  next_ = 1;
+}
+
 void Locations::fresh(Address address, std::uint64_t size) {
   for_granules(address, size, /*make=*/false,
                [](Page& page, unsigned index, std::uint64_t, unsigned, unsigned) { page.first[index] = 0; });

@@ -57,6 +57,8 @@ class Locations {
           });
         });
   }
+  // Before a further pass: as if nothing had been visited.
+  void restart();
   // The range is new memory.
   void fresh(Address address, std::uint64_t size);
 

@@ -51,6 +51,7 @@ class Program {
   // The module and site that a SiteId stands for.
   SitePlace place_of(SiteId site) const;
   const Instance& instance(std::uint32_t number) const { return *instances_[number]; }
+  std::uint32_t instance_count() const { return static_cast<std::uint32_t>(instances_.size()); }
   // The function that starts at an address, if any.
   const FunctionId* function_at(Address address) const;
   std::uint64_t compiled_functions() const { return compiled_; }

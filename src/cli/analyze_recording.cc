@@ -1,0 +1,330 @@
+#include "cli/analyze_recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "detect/pipeline.h"
+#include "recording/reader.h"
+#include "replay/race_events.h"
+#include "replay/sites.h"
+#include "replay/variables.h"
+#include "replay/world.h"
+#include "report/collect.h"
+#include "report/prose.h"
+#include "trace/names.h"
+
+namespace deadheat::cli {
+namespace {
+
+using replay::AccessOrigin;
+using replay::Address;
+using replay::Locations;
+using replay::Program;
+using replay::RaceEvents;
+using replay::World;
+
+// Everything a report says of one racing access, by sites: names come when the replay is over.
+struct Seen {
+  Event event;
+  AccessOrigin origin;
+  std::vector<SiteId> stack;  // innermost first
+  std::vector<replay::HeldLock> locks;
+  std::optional<std::uint64_t> block;  // the heap block it is in
+};
+
+struct Block {
+  std::uint64_t size = 0;
+  ThreadId thread;
+  std::vector<SiteId> stack;
+};
+
+std::vector<SiteId> stack_at(const World& world, ThreadId thread, SiteId site) {
+  std::vector<SiteId> stack = world.stack_of(thread);
+  std::reverse(stack.begin(), stack.end());
+  if (stack.empty() || stack.front() != site) stack.insert(stack.begin(), site);
+  return stack;
+}
+
+// Third pass, beside RaceEvents: allocations and creations of threads with their stacks.
+class Surroundings final : public replay::Observer {
+ public:
+  explicit Surroundings(const World& world) : world_(world) {}
+
+  void on_sequencer(ThreadId thread, SiteId site, const recording::Sequencer& sequencer) override {
+    switch (sequencer.kind) {
+      case recording::SequencerKind::kAllocated:
+        blocks_[sequencer.object.value()] = {sequencer.extra, thread, stack_at(world_, thread, site)};
+        return;
+      case recording::SequencerKind::kFreeing:
+        // It is looked up while it is freed; the next allocation there replaces it.
+        return;
+      case recording::SequencerKind::kThreadCreated:
+        creators_[sequencer.other_thread()] = {0, thread, stack_at(world_, thread, site)};
+        return;
+      default:
+        return;
+    }
+  }
+
+  std::optional<std::uint64_t> block_of(Address address) const {
+    auto found = blocks_.upper_bound(address.value());
+    if (found == blocks_.begin()) return std::nullopt;
+    --found;
+    if (address.value() - found->first >= found->second.size) return std::nullopt;
+    return found->first;
+  }
+  void keep(std::uint64_t block) { kept_.try_emplace(block, blocks_.at(block)); }
+  const Block& kept(std::uint64_t block) const { return kept_.at(block); }
+  const Block* creator(ThreadId thread) const {
+    const auto found = creators_.find(thread);
+    return found == creators_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  const World& world_;
+  std::map<std::uint64_t, Block> blocks_;
+  std::map<std::uint64_t, Block> kept_;
+  std::map<ThreadId, Block> creators_;
+};
+
+class Analysis {
+ public:
+  Analysis(const RecordingAnalysis& request, const recording::Reader& reader, Progress& progress)
+      : request_(request), reader_(reader), progress_(progress) {}
+
+  Result<report::Report> run(triage::Suppressions& suppressions) {
+    replay::Borders borders(locations_);
+    if (Status pass = replay("reading", {&borders}, nullptr); !pass) return pass.error();
+    if (Status pass = detect(borders); !pass) return pass.error();
+    report::Report report;
+    if (Status pass = look(borders, report, suppressions); !pass) return pass.error();
+    describe(report);
+    return report;
+  }
+
+ private:
+  // One replay, observed; `with` sees the world before it starts.
+  Status replay(const char* what, const std::vector<replay::Observer*>& observers,
+                std::unique_ptr<World>* keep) {
+    Result<std::unique_ptr<World>> world = World::open(reader_, replay::Variant::kObserved);
+    if (!world) return world.error();
+    return run_world(what, **world, observers, keep, *world);
+  }
+
+  Status run_world(const char* what, World& world, const std::vector<replay::Observer*>& observers,
+                   std::unique_ptr<World>* keep, std::unique_ptr<World>& owner) {
+    for (replay::Observer* observer : observers) world.add(*observer);
+    replay::RunOptions options;
+    options.progress = [&](double fraction) { progress_.show(what, fraction); };
+    Result<replay::Summary> summary = world.run(options);
+    progress_.clear();
+    if (!summary) return summary.error();
+    if (summary->divergence) {
+      const replay::Divergence& divergence = *summary->divergence;
+      return Error{fmt::format("{}: the replay diverged in thread {}, region {}: {}; nothing was analysed",
+                               request_.folder, divergence.thread.value(), divergence.region,
+                               divergence.what)};
+    }
+    regions_ = 0;
+    for (const replay::ThreadSummary& thread : summary->threads) regions_ += thread.regions;
+    threads_ = summary->threads.size();
+    if (keep != nullptr) *keep = std::move(owner);
+    return Nothing{};
+  }
+
+  Status detect(const replay::Borders& borders) {
+    lists_.resize(request_.detectors.size());
+    for (std::size_t i = 0; i < request_.detectors.size(); ++i) {
+      detect::StageContext context;
+      context.names = &names_;
+      context.sink = &lists_[i];
+      context.options = request_.options;
+      Result<detect::Pipeline> pipeline = detect::make_pipeline(request_.detectors[i], context);
+      if (!pipeline) return pipeline.error();
+      pipelines_.push_back(std::move(*pipeline));
+    }
+    locations_.restart();
+    RaceEvents events(locations_, borders, [&](const Event& event, const AccessOrigin*) {
+      for (detect::Pipeline& pipeline : pipelines_) pipeline.on_event(EventIndex(events_), event);
+      ++events_;
+    });
+    if (Status pass = replay("detecting", {&events}, nullptr); !pass) return pass;
+    for (detect::Pipeline& pipeline : pipelines_) {
+      pipeline.finish();
+      if (Status status = pipeline.status(); !status) return status;
+    }
+    return Nothing{};
+  }
+
+  Status look(const replay::Borders& borders, report::Report& report, triage::Suppressions& suppressions) {
+    std::map<std::uint64_t, Seen> seen;
+    for (const detect::RaceList& list : lists_)
+      for (const detect::Race& race : list.races)
+        seen[race.first.index.value()], seen[race.second.index.value()];
+    if (seen.empty()) return Nothing{};
+    Result<std::unique_ptr<World>> world = World::open(reader_, replay::Variant::kObserved);
+    if (!world) return world.error();
+    World& again = **world;
+    Surroundings surroundings(again);
+    locations_.restart();
+    std::uint64_t index = 0;
+    auto next = seen.begin();
+    RaceEvents* tracked = nullptr;
+    RaceEvents events(locations_, borders, [&](const Event& event, const AccessOrigin* origin) {
+      if (next == seen.end() || index++ != next->first) return;
+      Seen& found = next->second;
+      ++next;
+      found.event = event;
+      if (origin == nullptr) return;
+      found.origin = *origin;
+      found.stack = stack_at(again, event.thread, event.site);
+      found.locks = tracked->held(event.thread);
+      found.block = surroundings.block_of(origin->address);
+      if (found.block) surroundings.keep(*found.block);
+    });
+    tracked = &events;
+    std::unique_ptr<World> kept;
+    if (Status pass = run_world("looking", again, {&surroundings, &events}, &kept, *world); !pass)
+      return pass;
+    std::vector<report::Finding> instances;
+    for (std::size_t i = 0; i < lists_.size(); ++i)
+      for (const detect::Race& race : lists_[i].races) {
+        const Seen& first = seen.at(race.first.index.value());
+        const Seen& second = seen.at(race.second.index.value());
+        if (events.is_benign(first.origin.address) || events.is_benign(second.origin.address)) continue;
+        instances.push_back(
+            finding_of(first, second, race, request_.detectors[i], surroundings, kept->program()));
+      }
+    report::add_findings(report, std::move(instances), suppressions);
+    return Nothing{};
+  }
+
+  static report::Stack stack_of(const Program& program, const std::vector<SiteId>& sites) {
+    report::Stack stack;
+    for (SiteId site : sites)
+      for (const replay::Place& place : replay::places_of(program, site)) {
+        report::Location location;
+        location.file = place.file;
+        location.line = static_cast<int>(place.line);
+        location.column = static_cast<int>(place.column);
+        location.function = place.function;
+        stack.push_back(std::move(location));
+      }
+    return stack;
+  }
+
+  static report::Access access_of(const Seen& seen, std::uint64_t index, const Program& program) {
+    report::Access access;
+    access.thread = seen.event.thread.value();
+    const bool is_write = seen.event.kind == EventKind::kWrite;
+    access.operation = seen.origin.is_free                ? report::Operation::kFree
+                       : seen.event.is_atomic && is_write ? report::Operation::kAtomicWrite
+                       : seen.event.is_atomic             ? report::Operation::kAtomicRead
+                       : is_write                         ? report::Operation::kWrite
+                                                          : report::Operation::kRead;
+    access.size = seen.origin.size;
+    access.stack = stack_of(program, seen.stack);
+    if (!access.stack.empty()) access.location = access.stack.front();
+    access.event = index;
+    for (const replay::HeldLock& held : seen.locks) {
+      report::Lock lock;
+      lock.address = held.lock.value();
+      lock.shared = held.is_shared;
+      if (const auto global = replay::global_at(program, held.lock)) lock.name = global->name;
+      access.locks.push_back(std::move(lock));
+    }
+    return access;
+  }
+
+  static report::Finding finding_of(const Seen& first, const Seen& second, const detect::Race& race,
+                                    const std::string& detector, const Surroundings& surroundings,
+                                    const Program& program) {
+    report::Finding finding;
+    finding.detectors = {detector};
+    finding.accesses = {access_of(first, race.first.index.value(), program),
+                        access_of(second, race.second.index.value(), program)};
+    const Address address = second.origin.is_free ? first.origin.address : second.origin.address;
+    report::Variable variable;
+    variable.address = address.value();
+    variable.size = second.origin.size;
+    if (const auto global = replay::global_at(program, address)) {
+      variable.kind = report::VariableKind::kGlobal;
+      variable.name = global->name;
+      variable.address = global->address.value();
+      variable.size = global->size;
+      variable.offset = address.value() - global->address.value();
+    } else if (second.block) {
+      const Block& block = surroundings.kept(*second.block);
+      variable.kind = report::VariableKind::kHeap;
+      variable.address = *second.block;
+      variable.size = block.size;
+      variable.offset = address.value() - *second.block;
+      variable.allocated = stack_of(program, block.stack);
+      variable.thread = block.thread.value();
+    }
+    finding.variables = {std::move(variable)};
+    for (const Seen* seen : {&first, &second}) {
+      report::Thread thread;
+      thread.id = seen->event.thread.value();
+      if (const Block* creator = surroundings.creator(seen->event.thread)) {
+        thread.parent = creator->thread.value();
+        thread.created = stack_of(program, creator->stack);
+      }
+      finding.threads.push_back(std::move(thread));
+    }
+    for (EventIndex index : race.witness) finding.witness.push_back(index.value());
+    return finding;
+  }
+
+  void describe(report::Report& report) const {
+    report.mode = "record";
+    report.program.command = reader_.description().command;
+    report.program.again = "deadheat analyze " + report::shell_quoted(request_.folder);
+    if (const recording::Ending* ending = reader_.ending()) report.program.exit = ending->exit_code;
+    report.statistics["events"] = std::to_string(events_);
+    report.statistics["locations"] = std::to_string(locations_.count());
+    report.statistics["threads replayed"] = std::to_string(threads_);
+    report.statistics["regions verified"] = std::to_string(regions_);
+    for (const detect::Pipeline& pipeline : pipelines_)
+      if (std::string why = pipeline.incomplete(); !why.empty()) {
+        report.incomplete = true;
+        report.notes.push_back(fmt::format("incomplete: {} {}", pipeline.spec(), why));
+      }
+    if (!reader_.note().empty()) {
+      report.incomplete = true;
+      report.notes.push_back(fmt::format("incomplete: {}", reader_.note()));
+    }
+  }
+
+  const RecordingAnalysis& request_;
+  const recording::Reader& reader_;
+  Progress& progress_;
+  Names names_;
+  Locations locations_;
+  std::vector<detect::RaceList> lists_;
+  std::vector<detect::Pipeline> pipelines_;
+  std::uint64_t events_ = 0;
+  std::uint64_t regions_ = 0;
+  std::size_t threads_ = 0;
+};
+
+}  // namespace
+
+bool is_recording(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+Result<report::Report> analyze_recording(const RecordingAnalysis& analysis,
+                                         triage::Suppressions& suppressions, Progress& progress) {
+  Result<recording::Reader> reader = recording::Reader::open(analysis.folder);
+  if (!reader) return reader.error();
+  return Analysis(analysis, *reader, progress).run(suppressions);
+}
+
+}  // namespace deadheat::cli
