@@ -140,7 +140,14 @@ TEST(Drain, AFullRingMakesTheProgramWaitAndLosesNothing) {
         for (std::uint64_t i = 0; i < kValues; ++i) main.predict(3), main.value(i, 8);
         return main.waits() > 0 ? 0 : 1;
       },
-      [](pid_t, Arena&) { usleep(1000); });
+      // Nobody looks until it waits.
+      [first = true](pid_t, Arena& arena) mutable {
+        for (int i = 0; first && i < 20000; ++i) {
+          if (arena.slots() > 0 && load_acquire(arena.slot(0).waiting) != 0) break;
+          usleep(1000);
+        }
+        first = false;
+      });
   EXPECT_EQ(recorded.ending.exit_code, 0) << "the ring was never full";
   Item item;
   EXPECT_EQ(counted_values(open(scratch / "r"), 0, item), kValues);

@@ -190,6 +190,17 @@ class Run(RecordingTest):
         finally:
             libc.umount2(self.path("disk").encode(), 2)
 
+    def test_a_killed_tool_leaves_what_it_had_written(self):
+        process = subprocess.Popen([DEADHEAT, "run", "--mode", "record", "--out", "r", "--", FAKE, "values", "200000", "threads", "1",
+                                    "print", "up", "sleep", "700"],
+                                   cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(0.4)
+        process.kill()
+        process.communicate(timeout=30)
+        self.assertFalse(os.path.exists(self.path("r/end.json")))
+        self.assert_sound("2 threads", "incomplete: r: cut short: the writer did not get to the end")
+
     def test_few_descriptors(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
