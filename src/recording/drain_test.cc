@@ -306,6 +306,35 @@ TEST(Drain, AFullDiskStopsTheRecordingAndKeepsWhatIsThere) {
   umount2(disk.c_str(), MNT_DETACH);
 }
 
+TEST(Folder, AFullDiskHasRoomForTwoEnds) {
+  ScratchFolder scratch;
+  const std::string disk = scratch / "disk";
+  std::filesystem::create_directory(disk);
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "no tmpfs can be mounted";
+  EXPECT_TRUE(create_folder(disk + "/r", {}, {}).ok());
+  EXPECT_TRUE(reserve_end(disk + "/r").ok());
+  const int filler = ::open((disk + "/filler").c_str(), O_WRONLY | O_CREAT, 0666);
+  const std::string page(4096, 'x');
+  auto fill = [&] {
+    while (::write(filler, page.data(), page.size()) > 0) {
+    }
+  };
+  fill();
+  Ending ending;
+  for (int exit_code : {1, 2}) {
+    ending.exit_code = exit_code;
+    Status status = write_end(disk + "/r", ending);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    EXPECT_THAT(testing::read_file(disk + "/r/end.json"),
+                HasSubstr("\"exit\": " + std::to_string(exit_code)));
+  }
+  fill();
+  EXPECT_FALSE(write_end(disk + "/r", ending).ok()) << "the disk was not full";
+  ::close(filler);
+  EXPECT_THAT(testing::read_file(disk + "/r/end.json"), HasSubstr("\"exit\": 2")) << "the old one stays";
+  umount2(disk.c_str(), MNT_DETACH);
+}
+
 // A program with bugs scribbles over its arena; the writer neither crashes nor loops.
 TEST(Drain, NonsenseInTheArenaHarmsNobody) {
   ScratchFolder scratch;

@@ -286,6 +286,9 @@ TEST(Reader, ItemsThatCannotBeAreRefusedWithTheirPosition) {
       {"sequencer of kind 47", bytes({4, 47, 0, 0, 0, 0, 0, 0, 0}), "expected a kind of sequencer, found 47"},
       {"same number twice", bytes({4, 0, 5, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0}),
        "expected a sequencer's number above 5, found 5"},
+      {"a number above 64 bits",
+       bytes({4, 0}) + std::string(9, '\xff') + bytes({1, 0, 0, 0, 0, 4, 0, 2, 0, 0, 0, 0}),
+       "expected a sequencer's number above 18446744073709551615, found 1"},
       {"access of kind 2", bytes({9, 2, 0, 0, 0}), "expected a read (0) or a write (1), found 2"},
       {"note of kind 5", bytes({10, 5, 0, 0, 0}), "expected a kind of note, found 5"},
       {"end of kind 4", bytes({11, 4, 0}), "expected a kind of end, found 4"},
@@ -309,6 +312,23 @@ TEST(Reader, ItemsThatCannotBeAreRefusedWithTheirPosition) {
                              HasSubstr(bad.message)))
         << bad.name;
   }
+}
+
+TEST(Reader, AGapInAStreamEndsTheRecordingThere) {
+  ScratchFolder scratch;
+  auto log = LogWriter::create(scratch / "log", 1);
+  const std::string unwound = "\x06";
+  ASSERT_TRUE((*log)->append(ThreadId(0), 0, unwound).ok());
+  const std::uint64_t good = (*log)->bytes();
+  ASSERT_TRUE((*log)->append(ThreadId(0), 2, unwound).ok());
+  ASSERT_TRUE((*log)->append(ThreadId(1), 0, unwound).ok());
+  Result<Reader> reader = Reader::of_log(read_file(scratch / "log"), "r/log");
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader->completeness(), Completeness::kDamaged);
+  EXPECT_EQ(reader->note(), "r/log: damaged at byte " + std::to_string(good) +
+                                ": expected byte 1 of thread 0's stream, found byte 2");
+  EXPECT_EQ(reader->threads().size(), 1u) << "for every thread";
+  EXPECT_EQ(items_of(*reader, ThreadId(0)).size(), 2u);
 }
 
 // Found by fuzzing: a long rest behind the end was read on as values.
