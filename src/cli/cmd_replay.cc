@@ -136,10 +136,10 @@ class ReplayCommand : public Command {
                summary.threads.size(), summary.threads.size() == 1 ? "" : "s", grouped(regions),
                grouped(values), grouped(logged), grouped(stores),
                stopped == 0 ? std::string() : fmt::format(" up to synchronisation {}", *until_));
-    fmt::print("replayed in {:.3f} s, {} functions compiled in {:.3f} s", summary.seconds,
+    fmt::print("replayed in {:.3f} s of processor time, {} functions compiled in {:.3f} s", summary.seconds,
                summary.compiled_functions, summary.compile_seconds);
     if (const recording::Ending* ending = reader.ending(); ending != nullptr && ending->cpu_seconds > 0)
-      fmt::print("; the recorded run took {:.3f} s of processor time ({:.2f} times)", ending->cpu_seconds,
+      fmt::print("; the recorded run took {:.3f} s ({:.2f} times)", ending->cpu_seconds,
                  summary.seconds / ending->cpu_seconds);
     fmt::print("\n");
   }

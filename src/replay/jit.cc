@@ -153,14 +153,23 @@ Result<std::unique_ptr<MemoryBuffer>> Jit::generate(const ModuleCode& code, std:
 Result<Jit::Code> Jit::compile(JITDylib& library, const ModuleCode& code, std::size_t index) {
   if (Status status = check_processor(*code.function(index).function); !status) return status.error();
   std::unique_ptr<MemoryBuffer> object = cache_.find(code.id(), index);
-  if (object == nullptr) {
+  const bool is_cached = object != nullptr;
+  if (!is_cached) {
     Result<std::unique_ptr<MemoryBuffer>> generated = generate(code, index);
     if (!generated) return generated.error();
     object = std::move(*generated);
     cache_.put(code.id(), index, object->getBuffer());
   }
-  if (llvm::Error error = jit_->addObjectFile(library, std::move(object)))
-    return to_error("linker", std::move(error));
+  if (llvm::Error error = jit_->addObjectFile(library, std::move(object))) {
+    // Damaged in the cache, then: what is made anew is not.
+    if (!is_cached) return to_error("linker", std::move(error));
+    consumeError(std::move(error));
+    Result<std::unique_ptr<MemoryBuffer>> generated = generate(code, index);
+    if (!generated) return generated.error();
+    cache_.put(code.id(), index, (*generated)->getBuffer());
+    if (llvm::Error again = jit_->addObjectFile(library, std::move(*generated)))
+      return to_error("linker", std::move(again));
+  }
   Expected<ExecutorAddr> function = jit_->lookup(library, code_symbol(index));
   if (!function) return to_error("linker", function.takeError());
   Expected<ExecutorAddr> adapter = jit_->lookup(library, adapter_symbol(index));

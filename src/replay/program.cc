@@ -1,7 +1,8 @@
 #include "replay/program.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "replay/world.h"
 
 namespace deadheat::replay {
 
@@ -82,7 +83,7 @@ Status Program::prepare(Instance& instance) {
 
 void* Program::compile(Instance& instance, std::size_t index, Status& status) {
   if (instance.code != nullptr && instance.functions[index] != nullptr) return instance.functions[index];
-  const auto start = std::chrono::steady_clock::now();
+  const double start = processor_seconds();
   if (Status prepared = prepare(instance); !prepared) {
     status = prepared;
     return nullptr;
@@ -100,7 +101,7 @@ void* Program::compile(Instance& instance, std::size_t index, Status& status) {
   instance.functions[index] = code->function;
   instance.adapters[index] = code->adapter;
   ++compiled_;
-  compile_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  compile_seconds_ += processor_seconds() - start;
   return code->function;
 }
 

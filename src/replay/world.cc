@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include <array>
-#include <chrono>
+#include <ctime>
 
 #include "replay/program.h"
 
@@ -49,6 +49,12 @@ class TrapHandlers {
 
 }  // namespace
 
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 World* World::current() { return running; }
 
 Result<std::unique_ptr<World>> World::open(const recording::Reader& recording, Variant variant) {
@@ -79,7 +85,7 @@ Result<Summary> World::run(const RunOptions& options) {
     threads_[id] = std::make_unique<Thread>(*this, recording_.stream(id));
     total_bytes_ += threads_[id]->stream().raw_bytes();
   }
-  const auto start = std::chrono::steady_clock::now();
+  const double start = processor_seconds();
   {
     const TrapHandlers handlers;
     if (observers_.empty())
@@ -94,8 +100,7 @@ Result<Summary> World::run(const RunOptions& options) {
   Summary summary;
   summary.compile_seconds = program_->compile_seconds();
   summary.compiled_functions = program_->compiled_functions();
-  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() -
-                    summary.compile_seconds;
+  summary.seconds = processor_seconds() - start - summary.compile_seconds;
   for (const auto& [id, thread] : threads_)
     summary.threads.push_back({id, thread->outcome(), thread->end(), thread->regions(), thread->values(),
                                thread->logged_values(), thread->stores()});

@@ -25,6 +25,9 @@ namespace deadheat::replay {
 
 class Program;
 
+// Processor time of this process so far: what a busy machine does not change.
+double processor_seconds();
+
 struct RunOptions {
   std::optional<recording::SequencerNumber> until;  // the last sequencer to happen
   std::optional<ThreadId> thread;                   // only this one
@@ -53,6 +56,7 @@ struct ThreadSummary {
 struct Summary {
   std::vector<ThreadSummary> threads;
   std::optional<Divergence> divergence;
+  // Of the processor.
   double seconds = 0;  // without compilation
   double compile_seconds = 0;
   std::uint64_t compiled_functions = 0;
