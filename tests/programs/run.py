@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,6 +80,10 @@ class Deadheat:
         code, _, err = run_process(command + ["--", str(binary)] + program.args, timeout)
         if code is None:
             return None, [f"did not end within {timeout} s"]
+        return self.judge_report(report, code, err, program)
+
+    @staticmethod
+    def judge_report(report, code, err, program):
         try:
             document = json.loads(report.read_text())
         except (OSError, ValueError) as error:
@@ -93,6 +98,40 @@ class Deadheat:
         if code != wanted:
             return findings, [f"exit code {code}, expected {wanted}", err.strip()[-400:]]
         return findings, []
+
+
+class Recorded(Deadheat):
+    """The record lane: recorded, then analysed by replay with what the watch lane does online."""
+
+    name = "recorded"
+
+    def compiler(self, program, switches):
+        return super().compiler(program, switches) + ["--deadheat-mode=record"]
+
+    def run(self, binary, program, output, timeout):
+        report = output.with_suffix(".json")
+        report.unlink(missing_ok=True)
+        folder = output.with_suffix(".dh")
+        shutil.rmtree(folder, ignore_errors=True)
+        tool = str(self.bin / "deadheat")
+        try:
+            code, _, err = run_process([tool, "run", "--mode", "record", "--quiet", "--out", str(folder), "--", str(binary)]
+                                       + program.args, timeout)
+            if code is None:
+                return None, [f"did not end within {timeout} s"]
+            if not folder.exists():
+                return None, [f"exit code {code}, no recording", err.strip()[-400:]]
+            command = [tool, "analyze", "--detectors", "fasttrack", "--quiet", "--json", str(report)]
+            if program.suppressions:
+                listed = output.with_suffix(".supp")
+                listed.write_text("\n".join(program.suppressions) + "\n")
+                command += ["--suppressions", str(listed)]
+            code, _, err = run_process(command + [str(folder)], timeout)
+            if code is None:
+                return None, [f"analyze did not end within {timeout} s"]
+            return self.judge_report(report, code, err, program)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class ThreadSanitizer:
@@ -212,6 +251,7 @@ def parse_arguments():
                         help="a setting for --deadheat-opt; several are separated by ';'; 'matrix' is each switch off "
                              "in turn, and all of them")
     parser.add_argument("--filter", choices=["spans", "tree", "none"])
+    parser.add_argument("--lane", choices=["watch", "record"], default="watch")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="run N of the programs more often")
     parser.add_argument("--sample-runs", type=int, default=5)
     parser.add_argument("--jobs", "-j", type=int, default=2)
@@ -247,7 +287,8 @@ def main():
     if not programs:
         print(f"run.py: no program is named like {' '.join(options.names)}", file=sys.stderr)
         return 2
-    tool = ThreadSanitizer(options) if options.compare_tsan else Deadheat(options)
+    lane = Recorded if options.lane == "record" else Deadheat
+    tool = ThreadSanitizer(options) if options.compare_tsan else lane(options)
     if not options.compare_tsan and not (tool.bin / "deadheat").exists():
         print(f"run.py: {tool.bin}/deadheat: not built", file=sys.stderr)
         return 2

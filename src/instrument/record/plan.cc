@@ -178,6 +178,10 @@ bool is_plain_operation(const AtomicRMWInst& operation) {
 }
 
 void expand(AtomicRMWInst* operation) {
+  BasicBlock* const block = operation->getParent();
+  const Value* const pointer = operation->getPointerOperand();
+  const Align natural = operation->getAlign();
+  const SyncScope::ID own_scope = operation->getSyncScopeID();
   expandAtomicRMWToCmpXchg(operation, [](IRBuilderBase& builder, Value* address, Value* loaded,
                                          Value* desired, Align align, AtomicOrdering order,
                                          SyncScope::ID scope, Value*& success, Value*& now) {
@@ -194,6 +198,14 @@ void expand(AtomicRMWInst* operation) {
     now = builder.CreateExtractValue(pair, 0);
     if (!is_integer) now = builder.CreateBitCast(now, type);
   });
+  // The loop's first guess is a plain load; what it sees is part of an atomic operation all the same.
+  for (Instruction& instruction : reverse(*block)) {
+    auto* const guess = dyn_cast<LoadInst>(&instruction);
+    if (guess == nullptr || guess->getPointerOperand() != pointer) continue;
+    guess->setAtomic(AtomicOrdering::Monotonic, own_scope);
+    guess->setAlignment(natural);
+    break;
+  }
 }
 
 }  // namespace
