@@ -20,6 +20,8 @@ int main() {
     use(completions);
     data = 1;  // @a
     step();
+    // What the library does inside the next wait may order its thread before another that is still in the last one.
+    await(2);
     barrier.arrive_and_wait();
   });
   std::thread second([] {
@@ -27,6 +29,7 @@ int main() {
     use(completions);
     await(1);
     use(data);  // @b
+    step();
     barrier.arrive_and_wait();
   });
   first.join();
