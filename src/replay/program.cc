@@ -83,6 +83,11 @@ Status Program::prepare(Instance& instance) {
 
 void* Program::compile(Instance& instance, std::size_t index, Status& status) {
   if (instance.code != nullptr && instance.functions[index] != nullptr) return instance.functions[index];
+  struct Busy {
+    explicit Busy(volatile std::sig_atomic_t& flag) : flag_(flag) { flag_ = 1; }
+    ~Busy() { flag_ = 0; }
+    volatile std::sig_atomic_t& flag_;
+  } const busy(is_compiling_);
   const double start = processor_seconds();
   if (Status prepared = prepare(instance); !prepared) {
     status = prepared;

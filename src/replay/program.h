@@ -2,6 +2,7 @@
 // functions, made when first needed.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -56,6 +57,8 @@ class Program {
   const FunctionId* function_at(Address address) const;
   std::uint64_t compiled_functions() const { return compiled_; }
   double compile_seconds() const { return compile_seconds_; }
+  // Asked from a signal handler.
+  bool is_compiling() const { return is_compiling_ != 0; }
 
  private:
   Program() = default;
@@ -70,6 +73,7 @@ class Program {
   std::uint64_t next_site_ = 1;           // 0 is "nowhere"
   std::uint64_t compiled_ = 0;
   double compile_seconds_ = 0;
+  volatile std::sig_atomic_t is_compiling_ = 0;
 };
 
 }  // namespace deadheat::replay

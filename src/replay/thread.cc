@@ -20,6 +20,7 @@ namespace {
 // compiled on the stack of who first calls them. Pages are touched on demand.
 constexpr std::size_t kStackBytes = std::size_t{256} << 20;
 constexpr std::size_t kGuardBytes = 64 << 10;
+constexpr unsigned kIdleTicks = 12;  // 3 s of processor time
 
 void* map(std::size_t bytes) {
   void* const memory =
@@ -165,6 +166,17 @@ void Thread::trapped(int signal) {
   diverge(fmt::format(
       "the replayed code was stopped by signal {} ({}); the log continues with {} after {} predicted values",
       signal, strsignal(signal), name_of(item_.tag), hot_->run));
+}
+
+void Thread::tick() {
+  if (hot_->run != 0 || item_.tag != Tag::kEnd || hot_->stores != ticked_stores_ || world_.is_compiling()) {
+    ticked_stores_ = hot_->stores;
+    idle_ticks_ = 0;
+    return;
+  }
+  if (++idle_ticks_ < kIdleTicks) return;
+  end_ = item_.end;
+  leave(Outcome::kEnded);
 }
 
 // --- Items

@@ -73,6 +73,9 @@ class Thread {
   [[noreturn]] void fail(std::string what);
   // From a signal handler: the code did what no processor does.
   [[noreturn]] void trapped(int signal);
+  // From a timer's signal handler: is this a loop that the log says nothing about any more? A thread that was
+  // killed or stopped in one would stay in it.
+  void tick();
 
   // Waits until the scheduler resumes the thread.
   void yield();
@@ -108,6 +111,8 @@ class Thread {
   std::uint64_t stores_ = 0;
   std::uint64_t last_number_ = 0;
   SiteId last_site_;
+  std::uint64_t ticked_stores_ = 0;
+  unsigned idle_ticks_ = 0;
 };
 
 }  // namespace deadheat::replay

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/time.h>
 
 #include <array>
 #include <ctime>
@@ -31,8 +32,18 @@ class TrapHandlers {
       raise(signal);
     };
     for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before_[i]);
+    action.sa_flags |= SA_RESTART;
+    action.sa_handler = [](int) {
+      if (__dh_replay != nullptr) static_cast<Thread*>(__dh_replay->owner)->tick();
+    };
+    sigaction(SIGPROF, &action, &before_.back());
+    const itimerval quarter{{0, 250'000}, {0, 250'000}};
+    setitimer(ITIMER_PROF, &quarter, nullptr);
   }
   ~TrapHandlers() {
+    const itimerval off{};
+    setitimer(ITIMER_PROF, &off, nullptr);
+    sigaction(SIGPROF, &before_.back(), nullptr);
     for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
     sigaltstack(&stack_before_, nullptr);
   }
@@ -44,7 +55,7 @@ class TrapHandlers {
   static constexpr std::array<int, 4> kSignals = {SIGFPE, SIGILL, SIGSEGV, SIGBUS};
   std::unique_ptr<char[]> stack_;
   stack_t stack_before_{};
-  std::array<struct sigaction, 4> before_{};
+  std::array<struct sigaction, 5> before_{};
 };
 
 }  // namespace
@@ -69,6 +80,8 @@ World::World(const recording::Reader& recording, Variant variant)
     : recording_(recording), variant_(variant) {}
 
 World::~World() = default;
+
+bool World::is_compiling() const { return program_->is_compiling(); }
 
 bool World::wants_calls() const {
   for (const Observer* observer : observers_)

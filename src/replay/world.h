@@ -82,6 +82,7 @@ class World {
   bool is_observed() const { return variant_ == Variant::kObserved; }
   bool wants_calls() const;
   bool is_stopping() const { return is_stopping_; }
+  bool is_compiling() const;
   void wait_for_turn(Thread& thread, recording::SequencerNumber number);
   void happened(const recording::Sequencer& sequencer);
   Adapter* adapter_at(Thread& thread, Address function, std::size_t words);

@@ -193,9 +193,15 @@ define void @f(ptr %p) {
   %v = load i64, ptr %p, align 8
   store i64 %v, ptr %p, align 8
   ret void
+}
+define void @g(ptr %p) {
+  store i64 -1, ptr %p, align 8
+  ret void
 })");
+  constexpr std::uint64_t kSamePlace = 0x2000 + (std::uint64_t{kDhGranules} << 3);
+  call(0, 1, {kSamePlace});
   call(0, 0, {0x2000});
-  sequencer(0, 1, mix({{0x2000, 7}, {0x2000, 7}}));
+  sequencer(0, 1, mix({{kSamePlace, ~std::uint64_t{0}}, {0x2000, 7}, {0x2000, 7}}));
   thread(0).end(0, EndKind::kProcessEnded, 0);
   expect_verified(replay(), 1);
 }
@@ -352,7 +358,7 @@ define void @f(ptr %p) {
   %w = zext i1 %done to i32
   %q = getelementptr i8, ptr %p, i64 8
   store i32 %w, ptr %q, align 4
-  %old = atomicrmw max ptr %p, i32 -3 seq_cst
+  %old = atomicrmw max ptr %p, i32 3 seq_cst
   ret void
 })");
   call(0, 0, {0x3000});
@@ -362,7 +368,7 @@ define void @f(ptr %p) {
   const auto stores = std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0x3000, 2}, {0x3008, 1}};
   sequencer(0, 0, mix(stores), static_cast<SequencerKind>(32 + kDhAtomicMax), 5 | 4 << 4);
   thread(0).value(0, 0xfffffff0, 4);  // -16, changed by another thread meanwhile
-  sequencer(0, 0, mix({{0x3000, 2}, {0x3008, 1}, {0x3000, 0xfffffffd}}));
+  sequencer(0, 0, mix({{0x3000, 2}, {0x3008, 1}, {0x3000, 3}}));
   thread(0).end(0, EndKind::kProcessEnded, 0);
   expect_verified(replay(), 3);
 }
@@ -460,6 +466,19 @@ define i32 @f(i32 %a, i32 %b) {
   thread(0).value(0, 1, 4);
   thread(0).end(0, EndKind::kProcessEnded, 0);
   expect_divergence(replay(), "signal 8");
+}
+
+TEST_F(WorldTest, AThreadThatWasKilledInALoopDoesNotStayInIt) {
+  program(R"(
+define void @f() {
+  br label %loop
+loop:
+  call void asm sideeffect "", ""()
+  br label %loop
+})");
+  call(0, 0);
+  thread(0).end(0, EndKind::kCutOff, 9);
+  expect_verified(replay(), 0);
 }
 
 TEST_F(WorldTest, ACallBackOfNoFunctionIsADivergence) {
