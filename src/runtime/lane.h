@@ -51,6 +51,9 @@ bool tells_objects_apart();
 // --- Locks. `acquired` after the real call succeeded, `releasing` before it is made. `recursion` of
 // recursive locks is
 //     counted by the interposer: only the outermost pair is told.
+// A lane that has no use for acquired locks says so, and is told of every release instead of the outermost.
+// A lane that says nothing hears all.
+extern bool hears_acquired_locks;
 enum class LockMode : uint8_t { kExclusive, kShared };
 void lock_acquired(const volatile void* lock, LockMode mode, Pc pc);
 void lock_releasing(const volatile void* lock, Pc pc);

@@ -58,6 +58,7 @@ DH_HOOK DH_SLOW void __dh_monitor_release_slow(void);
 // Before an operation that releases and does not acquire: the bytes are accessed after it for certain, so
 // their monitor (started if need be) lives on. `__dh_monitor_kept` stands behind the operation.
 DH_HOOK void __dh_monitor_keep(const void* address, uint32_t what);
+DH_HOOK DH_SLOW void __dh_monitor_keep_slow(const void* address, uint32_t what);
 DH_HOOK void __dh_monitor_kept(void);
 DH_HOOK DH_SLOW void __dh_monitor_kept_slow(void);
 

@@ -7,6 +7,8 @@
 
 #include "runtime/platform/syscalls.h"
 
+__attribute__((weak)) bool deadheat::lane::hears_acquired_locks = true;
+
 using namespace deadheat;
 using namespace deadheat::interpose;
 
@@ -27,6 +29,7 @@ INTERPOSE(int, pthread_mutex_destroy, pthread_mutex_t* mutex) {
 }
 
 INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
+  if (!lane::hears_acquired_locks) return REAL(pthread_mutex_lock)(mutex);
   lane::read(mutex, 1, CALLER);
   int const result = REAL(pthread_mutex_lock)(mutex);
   if (has_lock(result)) mutex_locked(mutex, CALLER);
@@ -34,6 +37,7 @@ INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
 }
 
 INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
+  if (!lane::hears_acquired_locks) return REAL(pthread_mutex_trylock)(mutex);
   lane::read(mutex, 1, CALLER);
   int const result = REAL(pthread_mutex_trylock)(mutex);
   if (has_lock(result)) mutex_locked(mutex, CALLER);

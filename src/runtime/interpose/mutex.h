@@ -46,7 +46,8 @@ inline void mutex_locked(pthread_mutex_t* mutex, lane::Pc pc) {
 
 // Before an unlocking call.
 inline void mutex_unlocking(pthread_mutex_t* mutex, lane::Pc pc) {
-  if (!mutex_unlock_refused(mutex) && !mutex_nested(mutex)) lane::lock_releasing(mutex, pc);
+  if (!lane::hears_acquired_locks || (!mutex_unlock_refused(mutex) && !mutex_nested(mutex)))
+    lane::lock_releasing(mutex, pc);
 }
 
 // A thread that ends while it holds robust mutexes gives them up: the next owner is ordered after its end.

@@ -18,7 +18,7 @@ void write_locked(pthread_rwlock_t* lock, lane::Pc pc) {
 }
 
 void unlocking(pthread_rwlock_t* lock, lane::Pc pc) {
-  if (read_held.leave(lock)) lane::lock_releasing(lock, pc);
+  if (!lane::hears_acquired_locks || read_held.leave(lock)) lane::lock_releasing(lock, pc);
 }
 
 }  // namespace
@@ -35,12 +35,14 @@ INTERPOSE(int, pthread_rwlock_destroy, pthread_rwlock_t* lock) {
 }
 
 INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t* lock) {
+  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_rdlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_rdlock)(lock);
   if (result == 0) read_locked(lock, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t* lock) {
+  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_tryrdlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_tryrdlock)(lock);
   if (result == 0) read_locked(lock, CALLER);
@@ -61,12 +63,14 @@ INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* lock, clockid_t clo
 }
 
 INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t* lock) {
+  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_wrlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_wrlock)(lock);
   if (result == 0) write_locked(lock, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t* lock) {
+  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_trywrlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_trywrlock)(lock);
   if (result == 0) write_locked(lock, CALLER);

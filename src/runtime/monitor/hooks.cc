@@ -107,8 +107,7 @@ void __dh_monitor_release_slow() {
   stop_all(thread);
 }
 
-void __dh_monitor_keep(const void* address, uint32_t what) {
-  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_gate) return;
+void __dh_monitor_keep_slow(const void* address, uint32_t what) {
   Thread* const thread = starting(what);
   if (thread == nullptr) return;
   Inside const inside(thread);

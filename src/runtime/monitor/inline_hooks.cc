@@ -7,6 +7,11 @@ void __dh_monitor_start(const void* address, uint32_t what) {
   __dh_monitor_start_slow(address, what);
 }
 
+void __dh_monitor_keep(const void* address, uint32_t what) {
+  if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_gate) return;
+  __dh_monitor_keep_slow(address, what);
+}
+
 void __dh_monitor_release() {
   if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_release_slow();
 }

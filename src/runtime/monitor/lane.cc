@@ -157,6 +157,7 @@ void release_store(const volatile void*) { releasing(); }
 void forget(const volatile void*) {}
 
 bool tells_objects_apart() { return false; }
+bool hears_acquired_locks = false;
 
 void lock_acquired(const volatile void*, LockMode, Pc) {}
 void lock_releasing(const volatile void*, Pc) { releasing(); }

@@ -19,7 +19,7 @@ bool pace_measures;
 namespace {
 
 // Shares in hundredths of a percent. See pace.h.
-constexpr uint64_t kClosedShare = 100;
+constexpr uint64_t kClosedShare = 300;
 constexpr uint64_t kInlineShare = 5000;
 constexpr uint64_t kWhole = 10000;
 constexpr uint64_t kShortestWindowUs = 500;
@@ -74,27 +74,30 @@ uint64_t process_us() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000 + static_cast<uint64_t>(t.tv_nsec) / 1000;
 }
 
-// What a period cost.
+// What windows cost and what was worked, over the last few dozen of them: load comes in bursts, and what one
+// window costs says little.
 struct Account {
-  uint64_t worked_us;  // processor time of the whole process, window included
-  uint64_t open_us;    // of that, while the window was open
-  uint64_t spent_us;   // of that, in slow paths
+  uint64_t cost = 0;
+  uint64_t worked = 0;
+
+  // `worked_us`: processor time of the whole process since the last window, this one included; `open_us`: of
+  // that, in the window; `spent_us`: of that, in slow paths.
+  void add(uint64_t worked_us, uint64_t open_us, uint64_t spent_us) {
+    uint64_t const inlined = open_us > spent_us ? open_us - spent_us : 0;
+    cost = cost - cost / 32 + (spent_us + inlined * kInlineShare / kWhole) * 16;
+    worked = worked - worked / 32 + worked_us * 16;
+  }
+  uint64_t share() const { return worked > cost ? cost * kWhole / (worked - cost) : kWhole; }
 };
 
 // The share of the time that the next period is open for.
 uint64_t next_share(uint64_t share, const Account& account) {
   uint64_t const budget = platform::options().monitor.budget;
-  uint64_t const room = budget > 2 * kClosedShare ? budget - kClosedShare : budget / 2;
-  uint64_t const inlined = account.open_us > account.spent_us ? account.open_us - account.spent_us : 0;
-  uint64_t const cost = account.spent_us + inlined * kInlineShare / kWhole;
-  uint64_t const rest = account.worked_us > cost ? account.worked_us - cost : 1;
-  if (account.worked_us < 100) return share;  // idle: nothing to learn from
-  uint64_t const cost_share = cost * kWhole / rest + 1;
-  uint64_t wanted = share * room / cost_share;
-  if (wanted > share * 2) wanted = share * 2;
-  if (wanted < share / 2) wanted = share / 2;
-  uint64_t const smooth = (share * 3 + wanted + 3) / 4;
-  return smooth < 1 ? 1 : smooth > kWhole ? kWhole : smooth;
+  uint64_t const room = budget > kClosedShare * 3 / 2 ? budget - kClosedShare : budget / 3;
+  if (account.worked == 0) return share;  // idle: nothing to learn from
+  if (account.share() > room) return share > 16 ? share - share / 16 : share > 1 ? share - 1 : 1;
+  uint64_t const more = share + share / 16 + 1;
+  return more < kWhole ? more : kWhole;
 }
 
 // Opens the gate for so long, tick by tick.
@@ -116,9 +119,10 @@ void open_for(uint64_t us) {
     sleep_us(kTickUs);
   }
   Random random{pace_clock() | 1};
-  uint64_t share = options.budget != 0 ? options.budget / 4 + 1 : options.sample;
+  uint64_t share = options.budget != 0 ? options.budget / 8 + 1 : options.sample;
   uint64_t const mean_us = uint64_t{options.period_ms} * 1000;
   uint64_t worked_until = process_us();
+  Account account;
   for (;;) {
     // Half to one and a half times the mean; longer if the window would become too short to show anything.
     uint64_t period = mean_us / 2 + random.below(mean_us);
@@ -142,7 +146,7 @@ void open_for(uint64_t us) {
       // From window to window: what was worked between them counts for the one before.
       uint64_t const worked_now = process_us();
       uint64_t const spent = __atomic_load_n(&spent_cycles, __ATOMIC_RELAXED);
-      Account const account{worked_now - worked_until, worked_now - worked_before, spent * us / (cycles + 1)};
+      account.add(worked_now - worked_until, worked_now - worked_before, spent * us / (cycles + 1));
       worked_until = worked_now;
       share = next_share(share, account);
     }
