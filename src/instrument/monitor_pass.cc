@@ -126,7 +126,7 @@ class ModuleMonitor {
 
   // Tells instrumented code from invisible code at run time, and lets the runtime walk the stack.
   void mark(Function& function) {
-    function.addFnAttr("frame-pointer", "all");
+    function.addFnAttr("frame-pointer", "non-leaf");
     if (function.hasPrefixData()) return;
     // Twice, so that the function stays aligned to 16 bytes.
     auto* const half = ConstantInt::get(Type::getInt64Ty(module_.getContext()), DEADHEAT_FUNCTION_MARK);
