@@ -58,25 +58,23 @@ def replay(build, folder, timeout):
     """Replays a recording; its figures, or why it failed."""
     started = os.times()
     begin = time.monotonic()
-    done = subprocess.run([build / "bin" / "deadheat", "replay", "--json", "-", folder], capture_output=True, text=True,
+    done = subprocess.run([build / "bin" / "deadheat", "replay", "--quiet", folder], capture_output=True, text=True,
                           timeout=timeout)
     ended = os.times()
     cpu = ended.children_user + ended.children_system - started.children_user - started.children_system
     if done.returncode != 0:
         return None, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    try:
-        figures = json.loads(done.stdout)
-    except ValueError:
-        figures = {}
-    return {"cpu": cpu, "wall": time.monotonic() - begin, **figures}, None
+    return {"cpu": cpu, "wall": time.monotonic() - begin}, None
 
 
-def recording_figures(build, folder):
-    done = subprocess.run([build / "bin" / "deadheat", "recording", "stat", "--json", "-", folder], capture_output=True,
-                          text=True)
-    if done.returncode != 0:
-        raise BenchError(f"recording stat failed: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+def values_of(build, folder):
+    """How many value hooks the recorded run passed: predicted and logged."""
+    done = subprocess.run([build / "bin" / "deadheat", "recording", "stat", folder], capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if words and words[0] == "values":
+            return int(words[1])
+    raise BenchError(f"recording stat failed: {done.stderr.strip()}")
 
 
 def measure(workload, variants, where, build, arguments, progress, round_number):
@@ -88,7 +86,7 @@ def measure(workload, variants, where, build, arguments, progress, round_number)
         subject = Recorded(workload, build, folder) if variant.name == "record" else workload
         results[variant.name] = run_once(subject, variant, where, {}, arguments.timeout)
     results["disk"] = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and "modules" not in p.parts)
-    results["stat"] = recording_figures(build, folder)
+    results["values"] = values_of(build, folder)
     if not arguments.no_replay:
         progress.say(f"round {round_number + 1} of {arguments.rounds}: {workload.name} (replay)")
         figures, problem = replay(build, folder, arguments.timeout * 3)
@@ -97,12 +95,6 @@ def measure(workload, variants, where, build, arguments, progress, round_number)
             results["problem"] = problem
     shutil.rmtree(folder, ignore_errors=True)
     return results
-
-
-def hooks_of(stat):
-    """Value hooks of a recording: predicted and logged."""
-    values = stat.get("values", {})
-    return values.get("predicted", 0) + values.get("logged", 0)
 
 
 def main():
@@ -161,7 +153,7 @@ def main():
                "tsan": median([r["tsan"][metric] for r in results]) / base,
                "record": median([r["record"][metric] for r in results]) / base,
                "disk": median([r["disk"] for r in results]),
-               "bits": median([r["disk"] * 8 / max(hooks_of(r["stat"]), 1) for r in results]),
+               "bits": median([r["disk"] * 8 / max(r["values"], 1) for r in results]),
                "memory": median([r["record"]["peak_kb"] for r in results]) / median([r["native"]["peak_kb"] for r in results])}
         replays = [r["replay"]["cpu"] / max(r["native"]["cpu"], 1e-3) for r in results if r.get("replay")]
         row["replay"] = median(replays) if replays else float("nan")

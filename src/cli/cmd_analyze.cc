@@ -93,10 +93,13 @@ report::Step step_of(std::uint64_t index, const Event& event, const Names& names
 class AnalyzeCommand : public Command {
  public:
   std::string name() const override { return "analyze"; }
-  std::string summary() const override { return "detect races in a recording or a trace, of other schedules too"; }
+  std::string summary() const override {
+    return "detect races in a recording or a trace, of other schedules too";
+  }
   std::string usage() const override { return "analyze [options] INPUT"; }
   std::string examples() const override {
-    return "  deadheat analyze run.dh                               a recording: every pair of places of the run\n"
+    return "  deadheat analyze run.dh                               a recording: every pair of places of the "
+           "run\n"
            "  deadheat analyze run.std                              with the default detectors\n"
            "  deadheat analyze --detectors 'spans|fasttrack' run.dht\n"
            "  deadheat analyze --detectors syncp,mcm --solver-seconds 300 --json out.json run.std\n";
@@ -108,7 +111,8 @@ class AnalyzeCommand : public Command {
       known += fmt::format("\n    {:<10} {}{}", info.name, info.is_filter ? "(filter) " : "", info.guarantee);
     }
     app.add_option("INPUT", input_,
-                   "a recording (a folder), or a trace: STD text, or Deadheat's own; - is standard input")->required();
+                   "a recording (a folder), or a trace: STD text, or Deadheat's own; - is standard input")
+        ->required();
     app.add_option("--detectors", detectors_,
                    "detectors, separated by commas, each with filters before it (spans|fasttrack); default: "
                    "hb for a recording; shb,mcm for a trace, or rdit if it has untraced calls; known:" +

@@ -212,6 +212,19 @@ TEST_F(RecordPlan, TheRecordedModuleIsValid) {
   }
 }
 
+TEST_F(RecordPlan, AVariadicFunctionThatMayBeCalledBackIsValid) {
+  Module& module = parse(
+      "define i32 @f(i32 %n, ...) { %c = icmp eq i32 %n, 0\n br i1 %c, label %a, label %b\n"
+      "a: ret i32 1\nb: ret i32 2 }");
+  ModuleAnalysisManager analyses;
+  Options options;
+  options.mode = "record";
+  RecordPass(options, false).run(module, analyses);
+  std::string problem;
+  raw_string_ostream stream(problem);
+  EXPECT_FALSE(verifyModule(module, &stream)) << problem;
+}
+
 TEST(Pieces, ValuesOfAllTypesComeTogetherAgain) {
   LLVMContext context;
   Module module("m", context);

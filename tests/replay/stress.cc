@@ -2,8 +2,8 @@
 //
 //   stress SEED [THREADS] [STEPS]
 //
-// Every thread makes STEPS random steps; each step is one feature below. Some steps race on purpose: a replay must show
-// what each thread saw, whatever that was. The output is a digest that no two runs need to share.
+// Every thread makes STEPS random steps; each step is one feature below. Some steps race on purpose: a replay
+// must show what each thread saw, whatever that was. The output is a digest that no two runs need to share.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -52,7 +52,7 @@ std::mutex lock;
 std::shared_mutex readers;
 std::condition_variable changed;
 int turns;
-long racy[64];            // no lock: what is read is whatever is there
+long racy[64];  // no lock: what is read is whatever is there
 volatile int racy_flag;
 std::atomic<int8_t> a8;
 std::atomic<uint16_t> a16;
@@ -100,10 +100,14 @@ struct Guard {
   Guard const guard{trail};
   if (depth == 0) {
     switch (random.below(4)) {
-      case 0: throw 42;
-      case 1: throw std::runtime_error("runtime");
-      case 2: throw std::string("text");
-      default: std::vector<int>(3).at(7);
+      case 0:
+        throw 42;
+      case 1:
+        throw std::runtime_error("runtime");
+      case 2:
+        throw std::string("text");
+      default:
+        std::vector<int>(3).at(7);
     }
   }
   if (random.below(3) == 0) {
@@ -201,7 +205,8 @@ struct Large {
 u64 arguments(Random& random) {
   Large large{};
   for (u64& word : large.words) word = random.below(1000);
-  return by_value(large, static_cast<long double>(random.below(100)), static_cast<__int128>(random.next()) << 40);
+  return by_value(large, static_cast<long double>(random.below(100)),
+                  static_cast<__int128>(random.next()) << 40);
 }
 
 u64 copies(Random& random) {
@@ -301,7 +306,8 @@ u64 atomics(Random& random) {
   void* const old = a_pointer.exchange(&racy[random.below(64)]);
   __atomic_fetch_max(reinterpret_cast<int*>(&a32), value, __ATOMIC_RELAXED);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return static_cast<u64>(a8.load()) + a16.load() + static_cast<u64>(expected) + a64.load() + (old != nullptr);
+  return static_cast<u64>(a8.load()) + a16.load() + static_cast<u64>(expected) + a64.load() +
+         (old != nullptr);
 }
 
 u64 racing(Random& random) {
@@ -393,9 +399,12 @@ u64 tasks(Random& random) {
 
 u64 step(Random& random) {
   using Feature = u64 (*)(Random&);
-  static constexpr Feature features[] = {sorting,  exceptions, exception_through_library, jumps,  variadic, arguments,
-                                         copies,   vectors,    objects,                   containers, heap, atomics,
-                                         racing,   locks,      others,                    signals, variable_frame};
+  static constexpr Feature features[] = {sorting,    exceptions,    exception_through_library,
+                                         jumps,      variadic,      arguments,
+                                         copies,     vectors,       objects,
+                                         containers, heap,          atomics,
+                                         racing,     locks,         others,
+                                         signals,    variable_frame};
   if (random.below(40) == 0) return tasks(random);
   if (random.below(10) == 0) return deep(random, static_cast<int>(random.below(8)));
   return features[random.below(sizeof features / sizeof features[0])](random);

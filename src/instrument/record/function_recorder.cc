@@ -364,9 +364,10 @@ void add_inline_check(Hooks& hooks, Function& function, Constant* address) {
   builder.SetInsertPoint(SplitBlockAndInsertIfThen(is_callback, body->getIterator(), false));
   const auto [words, count] = argument_words(builder, function, function);
   hooks.call(builder, "__dh_rec_callback_begin", {address, words, builder.getInt32(count)});
-  for (BasicBlock& block : function) {
-    auto* const end = dyn_cast<ReturnInst>(block.getTerminator());
-    if (end == nullptr) continue;
+  SmallVector<ReturnInst*, 4> ends;  // first: a split makes new blocks that return
+  for (BasicBlock& block : function)
+    if (auto* const end = dyn_cast<ReturnInst>(block.getTerminator())) ends.push_back(end);
+  for (ReturnInst* end : ends) {
     builder.SetInsertPoint(SplitBlockAndInsertIfThen(is_callback, end->getIterator(), false));
     hooks.call(builder, "__dh_rec_callback_end", {});
   }

@@ -44,8 +44,7 @@ void open_log() {
     // Not the program's descriptor: kept away from the low numbers it may count on, and closed on exec.
     long fd = sys_open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (failed(fd)) {
-      warn("cannot write findings to %s (error %ld); the program runs on unwatched", path.c_str(),
-                     -fd);
+      warn("cannot write findings to %s (error %ld); the program runs on unwatched", path.c_str(), -fd);
       return;
     }
     long const high = syscall6(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
@@ -62,8 +61,7 @@ void open_log() {
     }
     log_fd = reporter.pipe;
   } else {
-    warn(
-        "the deadheat program was not found; findings follow unsymbolised (DEADHEAT_OPTIONS=tool=PATH)");
+    warn("the deadheat program was not found; findings follow unsymbolised (DEADHEAT_OPTIONS=tool=PATH)");
     log_fd = 2;
   }
   write_start_line();
