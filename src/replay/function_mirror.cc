@@ -11,6 +11,7 @@ namespace deadheat::replay {
 
 using namespace llvm;
 using instrument::record::from_words;
+using instrument::record::is_leading;
 using instrument::record::Piece;
 using instrument::record::pieces_of;
 using instrument::record::to_words;
@@ -35,16 +36,6 @@ AttributeSet function_attributes(LLVMContext& context, AttributeSet all) {
         "no-signed-zeros-fp-math", "approx-func-fp-math"})
     if (all.hasAttribute(name)) kept.addAttribute(all.getAttribute(name));
   return AttributeSet::get(context, kept);
-}
-
-bool is_leading(const AllocaInst& local) {
-  const BasicBlock& entry = local.getFunction()->getEntryBlock();
-  if (local.getParent() != &entry) return false;
-  for (const Instruction& instruction : entry) {
-    if (!isa<AllocaInst>(instruction)) return false;
-    if (&instruction == &local) return true;
-  }
-  return false;
 }
 
 }  // namespace

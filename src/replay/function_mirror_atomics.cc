@@ -2,6 +2,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "instrument/record/pieces.h"
+#include "instrument/record/plan.h"
 #include "replay/abi.h"
 #include "replay/function_mirror.h"
 
@@ -9,38 +10,8 @@ namespace deadheat::replay {
 
 using namespace llvm;
 using instrument::record::from_words;
+using instrument::record::operation_of;
 using instrument::record::to_words;
-
-namespace {
-
-uint32_t operation_of(const AtomicRMWInst& operation) {
-  switch (operation.getOperation()) {
-    case AtomicRMWInst::Xchg:
-      return kDhAtomicExchange;
-    case AtomicRMWInst::Add:
-      return kDhAtomicAdd;
-    case AtomicRMWInst::Sub:
-      return kDhAtomicSub;
-    case AtomicRMWInst::And:
-      return kDhAtomicAnd;
-    case AtomicRMWInst::Nand:
-      return kDhAtomicNand;
-    case AtomicRMWInst::Or:
-      return kDhAtomicOr;
-    case AtomicRMWInst::Xor:
-      return kDhAtomicXor;
-    case AtomicRMWInst::Max:
-      return kDhAtomicMax;
-    case AtomicRMWInst::Min:
-      return kDhAtomicMin;
-    case AtomicRMWInst::UMax:
-      return kDhAtomicUMax;
-    default:
-      return kDhAtomicUMin;  // the plan has expanded all others
-  }
-}
-
-}  // namespace
 
 Value* FunctionMirror::wide_atomic(IRBuilder<>& builder, Value* address, Value* expected, Value* desired,
                                    unsigned operation, Type* type, Value* site) {

@@ -20,50 +20,11 @@ uint32_t c_order(AtomicOrdering order) {
   return order == AtomicOrdering::Unordered ? 0 : static_cast<uint32_t>(toCABI(order));
 }
 
-uint32_t operation_of(const AtomicRMWInst& operation) {
-  switch (operation.getOperation()) {
-    case AtomicRMWInst::Xchg:
-      return kDhAtomicExchange;
-    case AtomicRMWInst::Add:
-      return kDhAtomicAdd;
-    case AtomicRMWInst::Sub:
-      return kDhAtomicSub;
-    case AtomicRMWInst::And:
-      return kDhAtomicAnd;
-    case AtomicRMWInst::Nand:
-      return kDhAtomicNand;
-    case AtomicRMWInst::Or:
-      return kDhAtomicOr;
-    case AtomicRMWInst::Xor:
-      return kDhAtomicXor;
-    case AtomicRMWInst::Max:
-      return kDhAtomicMax;
-    case AtomicRMWInst::Min:
-      return kDhAtomicMin;
-    case AtomicRMWInst::UMax:
-      return kDhAtomicUMax;
-    case AtomicRMWInst::UMin:
-      return kDhAtomicUMin;
-    default:
-      report_fatal_error("deadheat: an atomic operation that the plan should have expanded");
-  }
-}
-
 // The first instruction behind the leading allocas.
 Instruction* behind_allocas(Function& function) {
   BasicBlock::iterator at = function.getEntryBlock().begin();
   while (isa<AllocaInst>(*at)) ++at;
   return &*at;
-}
-
-bool is_leading(const AllocaInst& local) {
-  const BasicBlock& entry = local.getFunction()->getEntryBlock();
-  if (local.getParent() != &entry) return false;
-  for (const Instruction& instruction : entry) {
-    if (!isa<AllocaInst>(instruction)) return false;
-    if (&instruction == &local) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -316,11 +277,10 @@ void FunctionRecorder::record_landing(const Point& point) {
 
 namespace {
 
-// The words of `function`'s arguments, in an array on the stack.
-std::pair<Value*, uint32_t> argument_words(IRBuilder<>& builder, Function& function, Function& within) {
+// The words of a function's arguments, in an array on its stack.
+std::pair<Value*, uint32_t> argument_words(IRBuilder<>& builder, Function& within) {
   SmallVector<Value*, 8> words;
   for (Argument& argument : within.args()) words.append(to_words(builder, &argument));
-  (void)function;
   Value* const array = builder.CreateAlloca(ArrayType::get(builder.getInt64Ty(), words.size()));
   for (size_t i = 0; i < words.size(); ++i)
     builder.CreateStore(words[i], builder.CreateConstGEP1_64(builder.getInt64Ty(), array, i));
@@ -362,7 +322,7 @@ void add_inline_check(Hooks& hooks, Function& function, Constant* address) {
   Value* const flag = hooks.call(builder, "__dh_rec_is_callback", builder.getInt32Ty(), {});
   Value* const is_callback = builder.CreateICmpNE(flag, builder.getInt32(0));
   builder.SetInsertPoint(SplitBlockAndInsertIfThen(is_callback, body->getIterator(), false));
-  const auto [words, count] = argument_words(builder, function, function);
+  const auto [words, count] = argument_words(builder, function);
   hooks.call(builder, "__dh_rec_callback_begin", {address, words, builder.getInt32(count)});
   SmallVector<ReturnInst*, 4> ends;  // first: a split makes new blocks that return
   for (BasicBlock& block : function)
@@ -389,7 +349,7 @@ Function* make_thunk(Hooks& hooks, Function& function, Constant* address) {
   thunk->removeFnAttr(Attribute::AlwaysInline);
   mark_instrumented(*thunk);
   IRBuilder<> builder(BasicBlock::Create(context, "", thunk));
-  const auto [words, count] = argument_words(builder, function, *thunk);
+  const auto [words, count] = argument_words(builder, *thunk);
   hooks.call(builder, "__dh_rec_callback_begin", {address, words, builder.getInt32(count)});
   if (function.doesNotThrow()) {
     CallBase* const call = forward(builder, function, *thunk, nullptr, nullptr);

@@ -9,6 +9,7 @@
 #include "instrument/record/definite.h"
 #include "instrument/record/pieces.h"
 #include "instrument/sanitizer_marks.h"
+#include "runtime/record_abi.h"
 
 namespace deadheat::instrument::record {
 
@@ -229,6 +230,45 @@ bool PrivateLocals::is_pointed_to_by(const Value& pointer) {
   while (const auto* element = dyn_cast<GetElementPtrInst>(base)) base = element->getPointerOperand();
   const auto* const local = dyn_cast<AllocaInst>(base);
   return local != nullptr && contains(*local);
+}
+
+bool is_leading(const AllocaInst& local) {
+  const BasicBlock& entry = local.getFunction()->getEntryBlock();
+  if (local.getParent() != &entry) return false;
+  for (const Instruction& instruction : entry) {
+    if (!isa<AllocaInst>(instruction)) return false;
+    if (&instruction == &local) return true;
+  }
+  return false;
+}
+
+uint32_t operation_of(const AtomicRMWInst& operation) {
+  switch (operation.getOperation()) {
+    case AtomicRMWInst::Xchg:
+      return kDhAtomicExchange;
+    case AtomicRMWInst::Add:
+      return kDhAtomicAdd;
+    case AtomicRMWInst::Sub:
+      return kDhAtomicSub;
+    case AtomicRMWInst::And:
+      return kDhAtomicAnd;
+    case AtomicRMWInst::Nand:
+      return kDhAtomicNand;
+    case AtomicRMWInst::Or:
+      return kDhAtomicOr;
+    case AtomicRMWInst::Xor:
+      return kDhAtomicXor;
+    case AtomicRMWInst::Max:
+      return kDhAtomicMax;
+    case AtomicRMWInst::Min:
+      return kDhAtomicMin;
+    case AtomicRMWInst::UMax:
+      return kDhAtomicUMax;
+    case AtomicRMWInst::UMin:
+      return kDhAtomicUMin;
+    default:
+      report_fatal_error("deadheat: an atomic operation that the plan should have expanded");
+  }
 }
 
 void ModulePlan::prepare(Module& module) {

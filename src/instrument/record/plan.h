@@ -102,4 +102,11 @@ class ModulePlan {
 // Does control come back from this call in the ordinary way, at most? (setjmp: more than once.)
 bool is_setjmp(const llvm::CallBase& call);
 
+// Does this alloca stand before everything else in its function? The addresses of those are logged together,
+// behind the last of them.
+bool is_leading(const llvm::AllocaInst& local);
+
+// The DhAtomic (runtime/record_abi.h) of a read-modify-write. REQUIRES: prepared.
+uint32_t operation_of(const llvm::AtomicRMWInst& operation);
+
 }  // namespace deadheat::instrument::record

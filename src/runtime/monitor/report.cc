@@ -1,6 +1,7 @@
 #include "runtime/monitor/report.h"
 
 #include "runtime/monitor/pace.h"
+#include "runtime/platform/benign_ranges.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
@@ -72,37 +73,11 @@ size_t find_pair(const Place& a, const Place& b, bool* fresh) {
 // --- Races the program declared benign
 // ------------------------------------------------------------------------------
 
-struct Benign {
-  Benign* next;
-  uintptr_t address;
-  size_t size;
-};
-Benign* benign_ranges;
+platform::BenignRanges benign_ranges;
 uint64_t benign_races;
-
-bool is_benign(uintptr_t address) {
-  for (Benign* b = benign_ranges; b != nullptr; b = b->next) {
-    if (address >= b->address && address - b->address < b->size) return true;
-  }
-  return false;
-}
 
 // --- Lines
 // -------------------------------------------------------------------------------------------------------------
-
-unsigned modules_written;
-
-void write_modules() {
-  unsigned const count = platform::read_modules();
-  for (; modules_written < count; ++modules_written) {
-    const platform::Module& m = platform::module_number(modules_written);
-    Text line;
-    line.append("{\"t\":\"module\",\"id\":%u,\"path\":", modules_written);
-    line.append_json_string(m.path);
-    line.append(",\"base\":\"0x%lx\",\"begin\":\"0x%lx\",\"end\":\"0x%lx\"}\n", m.base, m.begin, m.end);
-    raw_write(line);
-  }
-}
 
 void append_stack(Text& text, const Stack& stack) {
   text.append_char('[');
@@ -164,7 +139,7 @@ void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const 
 
   uintptr_t const address = own.address > other.address ? own.address : other.address;
   SpinGuard const guard(report_lock);
-  if (is_benign(address)) {
+  if (benign_ranges.contains(address)) {
     ++benign_races;
     return;
   }
@@ -177,7 +152,7 @@ void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const 
     if (known[index].instances >= 100) __atomic_store_n(&seen.key, key, __ATOMIC_RELAXED);
     return;
   }
-  write_modules();
+  platform::raw_write_modules();
   write_thread(other_thread->info);
   write_thread(thread->info);
   Text line;
@@ -226,16 +201,13 @@ void write_end(int status) {
 
 void expect_benign(uintptr_t address, size_t size) {
   SpinGuard const guard(report_lock);
-  auto* const b = platform::make<Benign>();
-  *b = {benign_ranges, address, size};
-  benign_ranges = b;
+  benign_ranges.add(address, size);
 }
 
 void report_fork_preparing() { report_lock.lock(); }
 void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
   platform::raw_log_fork_child();
-  modules_written = 0;
   known_count = 0;
   for (Recent& r : recent) r = {};
   if (current_thread != nullptr) current_thread->info.reported = false;

@@ -1,11 +1,14 @@
 #include "runtime/platform/raw_log.h"
 
+#include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/reporter.h"
 #include "runtime/platform/syscalls.h"
 
 namespace deadheat::platform {
 namespace {
+
+unsigned modules_written;
 
 Reporter reporter;
 const char* lane_name = "";
@@ -71,7 +74,19 @@ void open_log() {
 
 void raw_log_is_of(const char* lane) { lane_name = lane; }
 
-bool raw_log_open() { return opened; }
+void raw_write_modules() {
+  unsigned const count = read_modules();
+  for (; modules_written < count; ++modules_written) {
+    const Module& m = module_number(modules_written);
+    Text line;
+    line.append("{\"t\":\"module\",\"id\":%u,\"path\":", modules_written);
+    line.append_json_string(m.path);
+    line.append(",\"base\":\"0x%lx\",\"begin\":\"0x%lx\",\"end\":\"0x%lx\"}\n", m.base, m.begin, m.end);
+    raw_write(line);
+  }
+}
+
+bool raw_has_modules() { return modules_written != 0; }
 
 void raw_write(Text& line) {
   if (!opened) open_log();
@@ -93,6 +108,7 @@ void raw_log_finish() {
 
 void raw_log_fork_child() {
   // The child has a log of its own, opened when it has something to say.
+  modules_written = 0;
   if (reporter.pipe >= 0) {
     sys_close(reporter.pipe);
     sys_close(reporter.done);

@@ -11,7 +11,9 @@ void raw_log_is_of(const char* lane);
 // Opens the log (a file, or a reporter beside the program) on the first call. All calls are made under one
 // lock.
 void raw_write(Text& line);
-bool raw_log_open();
+// A line for each module that was loaded since the last call.
+void raw_write_modules();
+bool raw_has_modules();
 // Ends it: waits for the reporter, if there is one.
 void raw_log_finish();
 void raw_log_fork_child();

@@ -2,6 +2,7 @@
 
 #include <sys/uio.h>
 
+#include "runtime/platform/benign_ranges.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
@@ -70,40 +71,14 @@ size_t find_pair(Place a, Place b, bool* fresh) {
 // --- Races the program declared benign
 // ------------------------------------------------------------------------------
 
-struct Benign {
-  Benign* next;
-  uintptr_t address;
-  size_t size;
-};
-Benign* benign_ranges;
+platform::BenignRanges benign_ranges;
 uint64_t benign_races;
-
-bool is_benign(uintptr_t address) {
-  for (Benign* b = benign_ranges; b != nullptr; b = b->next) {
-    if (address >= b->address && address - b->address < b->size) return true;
-  }
-  return false;
-}
 
 // --- Lines
 // -------------------------------------------------------------------------------------------------------------
 
-unsigned modules_written;
-
-void write_modules() {
-  unsigned const count = platform::read_modules();
-  for (; modules_written < count; ++modules_written) {
-    const platform::Module& m = platform::module_number(modules_written);
-    Text line;
-    line.append("{\"t\":\"module\",\"id\":%u,\"path\":", modules_written);
-    line.append_json_string(m.path);
-    line.append(",\"base\":\"0x%lx\",\"begin\":\"0x%lx\",\"end\":\"0x%lx\"}\n", m.base, m.begin, m.end);
-    raw_write(line);
-  }
-}
-
 void need_module(uintptr_t pc) {
-  if (platform::module_at(pc) == nullptr || modules_written == 0) write_modules();
+  if (platform::module_at(pc) == nullptr || !platform::raw_has_modules()) platform::raw_write_modules();
 }
 
 void append_frames(Text& text, uintptr_t pc, StackId frames) {
@@ -317,7 +292,7 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   AccessInfo const older = access_of(other.stack, byte);
 
   SpinGuard const guard(report_lock);
-  if (is_benign(address)) {
+  if (benign_ranges.contains(address)) {
     ++benign_races;
     return;
   }
@@ -326,7 +301,7 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   if (!fresh) return;
 
   ThreadInfo* const other_info = thread_info_at(other.epoch());
-  write_modules();
+  platform::raw_write_modules();
   write_thread(other_info);
   write_thread(thread->info);
 
@@ -395,16 +370,13 @@ void write_end(int status) {
 
 void expect_benign(uintptr_t address, size_t size) {
   SpinGuard const guard(report_lock);
-  auto* const b = platform::make<Benign>();
-  *b = {benign_ranges, address, size};
-  benign_ranges = b;
+  benign_ranges.add(address, size);
 }
 
 void report_fork_preparing() { report_lock.lock(); }
 void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
   platform::raw_log_fork_child();
-  modules_written = 0;
   known_count = 0;
   for (uint32_t id = 0; id < threads_created(); ++id) thread_info(id)->reported = false;
   report_lock.unlock();
