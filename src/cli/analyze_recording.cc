@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/witness_prefix.h"
 #include "detect/pipeline.h"
 #include "recording/reader.h"
 #include "replay/race_events.h"
@@ -278,6 +279,8 @@ class Analysis {
       finding.threads.push_back(std::move(thread));
     }
     for (EventIndex index : race.witness) finding.witness.push_back(index.value());
+    finding.witness_prefix =
+        witness_prefix(race, [](ThreadId thread) { return fmt::format("T{}", thread.value()); });
     return finding;
   }
 

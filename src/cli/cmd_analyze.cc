@@ -15,6 +15,7 @@
 #include "cli/reporting.h"
 #include "cli/signals.h"
 #include "cli/trace_input.h"
+#include "cli/witness_prefix.h"
 #include "detect/pipeline.h"
 #include "report/collect.h"
 #include "report/prose.h"
@@ -70,6 +71,8 @@ report::Finding finding_of(const detect::Race& race, const std::string& detector
     finding.threads.push_back(thread);
   }
   for (EventIndex index : race.witness) finding.witness.push_back(index.value());
+  finding.witness_prefix =
+      witness_prefix(race, [&](ThreadId thread) { return std::string(names.thread(thread)); });
   return finding;
 }
 
@@ -181,7 +184,7 @@ class AnalyzeCommand : public Command {
     if (!events) return fail(prefixed(events.error().message));
 
     describe(report, **source, *events, pipelines, options.is_cancelled());
-    spell_out_cuts(report, lists, options.is_cancelled());
+    spell_out_cuts(lists);
     std::vector<report::Finding> instances;
     for (std::size_t i = 0; i < lists.size(); i++) {
       for (detect::Race& race : lists[i].races) {
@@ -223,29 +226,20 @@ class AnalyzeCommand : public Command {
   }
 
   // A witness that is a part of the trace comes as a cut; only reading the trace again can spell it out. That
-  // is done as long as it does not take longer than the analysis did, nor more space than anybody reads.
-  void spell_out_cuts(report::Report& report, std::vector<detect::RaceList>& lists, bool cancelled) const {
-    std::uint64_t budget = cancelled ? 5'000'000 : 50'000'000;
-    std::uint64_t left_out = 0;
+  // is done as long as it takes little time and space; the others stay what they are, so many events of each
+  // thread.
+  void spell_out_cuts(std::vector<detect::RaceList>& lists) const {
+    std::uint64_t budget = 2'000'000;
     std::vector<detect::Race*> races;
     for (detect::RaceList& list : lists) {
       for (detect::Race& race : list.races) {
-        if (!race.witness.empty() || race.cut.empty()) continue;
-        if (race.second.index.value() > budget) {
-          left_out++;
-          continue;
-        }
+        if (!race.witness.empty() || race.cut.empty() || race.second.index.value() > budget) continue;
         budget -= race.second.index.value();
         races.push_back(&race);
       }
     }
-    if (!races.empty()) {
-      if (auto again = trace_->read()) (void)detect::expand_witnesses(**again, races).ok();
-    }
-    if (left_out > 0) {
-      report.notes.push_back(fmt::format("{} witness{} left out: together they are too long", left_out,
-                                         left_out == 1 ? "" : "es"));
-    }
+    if (races.empty()) return;
+    if (auto again = trace_->read()) (void)detect::expand_witnesses(**again, races).ok();
   }
 
   // Every sound race, unless the trace is so long that a solver would take an hour to read it. One reading

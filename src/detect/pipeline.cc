@@ -148,6 +148,17 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
   return position;
 }
 
+std::vector<std::uint64_t> events_before(const Race& race) {
+  if (!race.slots) return race.cut;
+  std::vector<std::uint64_t> by_thread;
+  race.slots->for_each_stay([&](ThreadId thread, Slot slot, Clock first) {
+    if (slot.index() >= race.cut.size() || race.cut[slot.index()] <= first.value()) return;
+    if (thread.index() >= by_thread.size()) by_thread.resize(thread.index() + 1);
+    by_thread[thread.index()] += race.cut[slot.index()] - first.value();
+  });
+  return by_thread;
+}
+
 Status expand_witnesses(TraceSource& source, std::span<Race* const> races) {
   // Per race: how many events of each thread are still to come, and of all.
   struct Left {
@@ -157,17 +168,7 @@ Status expand_witnesses(TraceSource& source, std::span<Race* const> races) {
   std::vector<Left> lefts;
   std::uint64_t wanted = 0;
   for (Race* race : races) {
-    Left left{race->cut, 0};
-    if (race->slots) {
-      left.by_thread.clear();
-      race->slots->for_each_stay([&](ThreadId thread, Slot slot, Clock first) {
-        if (slot.index() >= race->cut.size() || race->cut[slot.index()] <= first.value()) return;
-        if (thread.index() >= left.by_thread.size()) left.by_thread.resize(thread.index() + 1);
-        left.by_thread[thread.index()] += race->cut[slot.index()] - first.value();
-      });
-    }
-    // Of a thread that had its slot before others, all events there are: fewer than that.
-    left.all = race->second.index.value();
+    Left left{events_before(*race), race->second.index.value()};
     wanted = std::max(wanted, left.all);
     race->witness.clear();
     lefts.push_back(std::move(left));

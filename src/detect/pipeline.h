@@ -74,6 +74,10 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
                                     const Options& options = {},
                                     const std::function<void(std::uint64_t)>& on_batch = nullptr);
 
+// What the `cut` of a race says: how many events of each thread run before the two accesses, by thread. Of
+// a thread that is over it may say more than there are: all of them.
+std::vector<std::uint64_t> events_before(const Race& race);
+
 // Sets the witnesses of races that have only a `cut`: reads the trace again, once, from its start.
 Status expand_witnesses(TraceSource& source, std::span<Race* const> races);
 

@@ -43,7 +43,7 @@ struct Prediction {
 struct PredictorOptions {
   bool barriers = false;   // calls into missing code act (rdit)
   bool all_pairs = false;  // decide every pair of events instead of one race per pair of places: for tests
-  std::uint64_t witness_events = std::uint64_t{1} << 24;  // in all witnesses, before cuts take their place
+  std::uint64_t witness_events = std::uint64_t{1} << 20;  // in all witnesses, before cuts take their place
 };
 
 // An error if the trace needs more memory than the options allow.

@@ -79,6 +79,12 @@ struct Step {
   std::string place;
 };
 
+// So many first events of a thread.
+struct Prefix {
+  std::string thread;
+  std::uint64_t events = 0;
+};
+
 enum class Kind { kDataRace, kHighLevelRace };
 enum class Verdict { kUnclassified, kHarmful, kBenign, kOrdered };
 
@@ -95,6 +101,9 @@ struct Finding {
   std::uint64_t instances = 1;
   std::vector<std::uint64_t> witness;  // event numbers in the order that shows a predicted race
   std::vector<Step> schedule;          // the end of the witness, spelt out
+  // The same where `witness` would be too long: the first events of each thread, in the order of the trace,
+  // then the two accesses.
+  std::vector<Prefix> witness_prefix;
 };
 
 struct Program {

@@ -178,6 +178,9 @@ std::string finding_html(const Report& report, const Finding& finding, SourceCac
                       stack_html(thread.created));
   }
   if (!finding.witness.empty()) html += more_html("a schedule that shows it", schedule_html(finding));
+  if (!finding.witness_prefix.empty()) {
+    html += more_html("a schedule that shows it", fmt::format("<p>{}</p>", text(prefix_text(finding))));
+  }
   return html + "</div></details>\n";
 }
 

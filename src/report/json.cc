@@ -105,6 +105,12 @@ Json json_of(const Finding& finding) {
   for (const Thread& thread : finding.threads) json["threads"].push_back(json_of(thread));
   json["instances"] = finding.instances;
   if (!finding.witness.empty()) json["witness"] = finding.witness;
+  if (!finding.witness_prefix.empty()) {
+    Json& prefixes = json["witness_prefix"] = Json::array();
+    for (const Prefix& prefix : finding.witness_prefix) {
+      prefixes.push_back({{"thread", prefix.thread}, {"events", prefix.events}});
+    }
+  }
   return json;
 }
 

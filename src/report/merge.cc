@@ -93,6 +93,7 @@ bool shown_before(const Finding& a, const Finding& b) {
     if (auto order = compare_accesses(a.accesses[i], b.accesses[i]); order != 0) return order < 0;
   }
   if (a.witness.empty() != b.witness.empty()) return b.witness.empty();
+  if (a.witness_prefix.empty() != b.witness_prefix.empty()) return b.witness_prefix.empty();
   if (a.variables.empty() || b.variables.empty()) return false;
   auto key = [](const Variable& v) { return std::tuple(v.name.empty(), v.name, v.member); };
   return key(a.variables[0]) < key(b.variables[0]);

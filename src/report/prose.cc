@@ -149,6 +149,29 @@ std::string why_text(const Finding& finding) {
          "them";
 }
 
+std::string prefix_text(const Finding& finding) {
+  constexpr std::size_t kNamed = 8;
+  const std::vector<Prefix>& prefixes = finding.witness_prefix;
+  std::string threads;
+  for (std::size_t i = 0; i < std::min(kNamed, prefixes.size()); i++) {
+    bool is_last = i + 1 == prefixes.size();
+    threads += fmt::format("{}{} of {}",
+                           i == 0    ? ""
+                           : is_last ? " and "
+                                     : ", ",
+                           prefixes[i].events, prefixes[i].thread);
+  }
+  if (prefixes.size() > kNamed) {
+    threads += fmt::format(" and those of {} more threads", prefixes.size() - kNamed);
+  }
+  std::string events;
+  for (const Access& access : finding.accesses) {
+    if (access.event) events += fmt::format("{}{}", events.empty() ? "" : " and ", *access.event);
+  }
+  return fmt::format("in the order of the trace, the first events of each thread: {}; then events {}",
+                     threads, events);
+}
+
 std::string sure_text(const Finding& finding) {
   if (finding.verdict == Verdict::kBenign || finding.verdict == Verdict::kOrdered ||
       finding.verdict == Verdict::kHarmful) {
@@ -163,7 +186,7 @@ std::string sure_text(const Finding& finding) {
     return is_trace ? "certain: nothing orders the two accesses in the order that the trace shows"
                     : "certain: it happened in this run; nothing in C, C++ or POSIX orders the two accesses";
   }
-  if (!finding.witness.empty()) {
+  if (!finding.witness.empty() || !finding.witness_prefix.empty()) {
     return "certain: the schedule above is possible by this trace, and was checked independently";
   }
   if (has_any(finding, {"syncp", "shb", "mcm", "rdit"}))

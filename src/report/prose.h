@@ -26,6 +26,9 @@ std::string value_text(const Access& access);
 // Why nothing orders the accesses: the detector's own words, or what the locks say.
 std::string why_text(const Finding& finding);
 
+// A witness that is a part of the trace: "in the order of the trace, the first 12 events of T0 and ...".
+std::string prefix_text(const Finding& finding);
+
 // How sure the finding is, by what its detectors guarantee and by its verdict.
 std::string sure_text(const Finding& finding);
 

@@ -196,6 +196,24 @@ TEST(Json, ATracesFindingHasEventsPlacesAndWitness) {
   EXPECT_EQ(found["variable"], json::parse(R"({"name":"x","kind":"trace"})"));
 }
 
+TEST(Json, AWitnessThatIsAPartOfTheTraceIsSaidByThread) {
+  Finding finding;
+  finding.detectors = {"mcm"};
+  finding.accesses.resize(2);
+  finding.accesses[0].event = 30;
+  finding.accesses[1].event = 70;
+  finding.witness_prefix = {{"T0", 12}, {"T1", 0}, {"pool-3", 1}};
+  json found = json::parse(render_json(report_of({finding})))["findings"][0];
+  EXPECT_FALSE(found.contains("witness"));
+  EXPECT_EQ(found["witness_prefix"], json::parse(R"([{"thread":"T0","events":12},{"thread":"T1","events":0},
+                                                     {"thread":"pool-3","events":1}])"));
+  EXPECT_EQ(
+      prefix_text(finding),
+      "in the order of the trace, the first events of each thread: 12 of T0, 0 of T1 and 1 of pool-3; then "
+      "events 30 and 70");
+  EXPECT_THAT(sure_text(finding), testing::StartsWith("certain: the schedule above"));
+}
+
 TEST(Json, NamesThatAreNotUtf8AreStillJson) {
   Report report = bank();
   report.findings[0].accesses[0].location.function = "f\xff\x01";

@@ -132,6 +132,11 @@ void thread_sections(Page& page, const Finding& finding) {
 
 // A long schedule is read around its end, where the race is.
 void witness_section(Page& page, const Finding& finding) {
+  if (!finding.witness_prefix.empty()) {
+    page.line("  a schedule that shows it:");
+    page.line(printable("    " + prefix_text(finding)));
+    page.blank();
+  }
   if (finding.witness.empty()) return;
   page.line(fmt::format(
       "  a schedule that shows it{}",
