@@ -66,12 +66,18 @@ bench-trace: deps $(BUILD)/build.ninja
 bench-record: build
 	@bench/record.py --build $(BUILD) $(BENCH)
 
-# Every labelled program recorded and replayed at every level, RUNS times each, and the stress program with SEEDS seeds.
+# What the detectors find on replays of all labelled programs; then every one of them recorded and replayed at every level, RUNS times each, and the stress program with SEEDS seeds.
 RUNS ?= 20
 SEEDS ?= 1000
 test-replay: build
+	@tests/programs/run.py --build-dir $(BUILD) --lane record --opt=-O0,-O2
 	@tests/replay/fidelity.py --build-dir $(BUILD) --runs $(RUNS) --opt=-O0,-O1,-O2,-O3
 	@tests/replay/fidelity.py --build-dir $(BUILD) --stress $(SEEDS) --opt=-O0,-O1,-O2,-O3
+
+# Whole Debian packages recorded at work, RUNS times each task, checked and replayed.
+.PHONY: test-replay-projects
+test-replay-projects: build
+	@tests/replay/projects.py --build $(BUILD) --runs $(RUNS)
 
 # Prediction against the exhaustive explorer, TRACES random traces of each shape; some minutes on one core.
 TRACES ?= 10000

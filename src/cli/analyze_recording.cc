@@ -11,6 +11,7 @@
 #include "cli/witness_prefix.h"
 #include "detect/pipeline.h"
 #include "recording/reader.h"
+#include "replay/barrier_pairs.h"
 #include "replay/race_events.h"
 #include "replay/sites.h"
 #include "replay/variables.h"
@@ -100,25 +101,17 @@ class Analysis {
 
   Result<report::Report> run(triage::Suppressions& suppressions) {
     replay::Borders borders(locations_);
-    if (Status pass = replay("reading", {&borders}, nullptr); !pass) return pass.error();
-    if (Status pass = detect(borders); !pass) return pass.error();
+    if (Status pass = read(borders); !pass) return pass.error();
     report::Report report;
+    if (Status pass = detect(borders, report); !pass) return pass.error();
     if (Status pass = look(borders, report, suppressions); !pass) return pass.error();
     describe(report);
     return report;
   }
 
  private:
-  // One replay, observed; `with` sees the world before it starts.
-  Status replay(const char* what, const std::vector<replay::Observer*>& observers,
-                std::unique_ptr<World>* keep) {
-    Result<std::unique_ptr<World>> world = World::open(reader_, replay::Variant::kObserved);
-    if (!world) return world.error();
-    return run_world(what, **world, observers, keep, *world);
-  }
-
-  Status run_world(const char* what, World& world, const std::vector<replay::Observer*>& observers,
-                   std::unique_ptr<World>* keep, std::unique_ptr<World>& owner) {
+  // One replay, observed.
+  Status replay(const char* what, World& world, const std::vector<replay::Observer*>& observers) {
     for (replay::Observer* observer : observers) world.add(*observer);
     replay::RunOptions options;
     options.progress = [&](double fraction) { progress_.show(what, fraction); };
@@ -134,32 +127,79 @@ class Analysis {
     regions_ = 0;
     for (const replay::ThreadSummary& thread : summary->threads) regions_ += thread.regions;
     threads_ = summary->threads.size();
-    if (keep != nullptr) *keep = std::move(owner);
     return Nothing{};
   }
 
-  Status detect(const replay::Borders& borders) {
-    lists_.resize(request_.detectors.size());
-    for (std::size_t i = 0; i < request_.detectors.size(); ++i) {
+  // How memory is accessed, and whether there is code that can order what nobody sees.
+  Status read(replay::Borders& borders) {
+    Result<std::unique_ptr<World>> world = World::open(reader_, replay::Variant::kObserved);
+    if (!world) return world.error();
+    replay::InvisibleCalls calls((*world)->program());
+    if (Status pass = replay("reading", **world, {&borders, &calls}); !pass) return pass;
+    detectors_ = request_.detectors;
+    const auto asks_for = [&](const char* name) {
+      return std::any_of(detectors_.begin(), detectors_.end(),
+                         [&](const std::string& spec) { return spec.find(name) != std::string::npos; });
+    };
+    // Which of the two it is to be will be known when the calls are.
+    if (detectors_.empty())
+      detectors_ =
+          calls.unknown() == 0 ? std::vector<std::string>{"hb"} : std::vector<std::string>{"hb", "rdit"};
+    has_pairs_ = calls.unknown() != 0 && asks_for("rdit");
+    needs_names_ = asks_for("rdit") || asks_for("mcm");
+    return Nothing{};
+  }
+
+  Status detect(const replay::Borders& borders, report::Report& report) {
+    lists_.resize(detectors_.size());
+    for (std::size_t i = 0; i < detectors_.size(); ++i) {
       detect::StageContext context;
       context.names = &names_;
       context.sink = &lists_[i];
       context.options = request_.options;
-      Result<detect::Pipeline> pipeline = detect::make_pipeline(request_.detectors[i], context);
+      Result<detect::Pipeline> pipeline = detect::make_pipeline(detectors_[i], context);
       if (!pipeline) return pipeline.error();
       pipelines_.push_back(std::move(*pipeline));
     }
-    locations_.restart();
-    RaceEvents events(locations_, borders, [&](const Event& event, const AccessOrigin*) {
+    Result<std::unique_ptr<World>> world = World::open(reader_, replay::Variant::kObserved);
+    if (!world) return world.error();
+    const auto deliver = [&](const Event& event) {
       for (detect::Pipeline& pipeline : pipelines_) pipeline.on_event(EventIndex(events_), event);
       ++events_;
-    });
-    if (Status pass = replay("detecting", {&events}, nullptr); !pass) return pass;
-    for (detect::Pipeline& pipeline : pipelines_) {
-      pipeline.finish();
-      if (Status status = pipeline.status(); !status) return status;
+    };
+    Passage passage(*this, **world, borders,
+                    [&](const Event& event, const AccessOrigin*) { deliver(event); });
+    if (Status pass = replay("detecting", **world, passage.observers()); !pass) return pass;
+    if (needs_names_) passage.events.name_all(names_);
+    if (has_pairs_) choose(passage.pairs, report);
+    for (std::size_t i = 0; i < pipelines_.size(); ++i) {
+      pipelines_[i].finish();
+      if (Status status = pipelines_[i].status(); !status) return status;
     }
     return Nothing{};
+  }
+
+  // Everything but rdit takes invisible code for nothing, and gives false alarms where it orders threads.
+  void choose(const replay::BarrierPairs& pairs, report::Report& report) {
+    report.statistics["invisible calls"] = std::to_string(pairs.calls());
+    if (pairs.unbounded() != 0)
+      report.notes.push_back(
+          fmt::format("{} calls into code that was not recorded can reach more than was "
+                      "looked at: all memory counts as reachable there",
+                      pairs.unbounded()));
+    if (!request_.detectors.empty()) return;
+    const bool is_shared = pairs.is_shared();
+    if (is_shared)
+      report.notes.push_back(
+          fmt::format("{} calls into code that was not recorded can reach what threads share, and may order "
+                      "them unseen: rdit instead of hb (--detectors hb takes them for nothing)",
+                      pairs.calls()));
+    const std::size_t dropped = is_shared ? 0 : 1;
+    detectors_.erase(detectors_.begin() + static_cast<std::ptrdiff_t>(dropped));
+    // The one that stays writes to its own list.
+    lists_[dropped].races.clear();
+    pipelines_.erase(pipelines_.begin() + static_cast<std::ptrdiff_t>(dropped));
+    if (dropped == 0) kept_list_ = 1;
   }
 
   Status look(const replay::Borders& borders, report::Report& report, triage::Suppressions& suppressions) {
@@ -172,37 +212,60 @@ class Analysis {
     if (!world) return world.error();
     World& again = **world;
     Surroundings surroundings(again);
-    locations_.restart();
     std::uint64_t index = 0;
     auto next = seen.begin();
     RaceEvents* tracked = nullptr;
-    RaceEvents events(locations_, borders, [&](const Event& event, const AccessOrigin* origin) {
+    Passage passage(*this, again, borders, [&](const Event& event, const AccessOrigin* origin) {
       if (next == seen.end() || index++ != next->first) return;
       Seen& found = next->second;
       ++next;
       found.event = event;
       if (origin == nullptr) return;
       found.origin = *origin;
-      found.stack = stack_at(again, event.thread, event.site);
+      found.stack = origin->stack != nullptr ? *origin->stack : stack_at(again, event.thread, event.site);
       found.locks = tracked->held(event.thread);
       found.block = surroundings.block_of(origin->address);
       if (found.block) surroundings.keep(*found.block);
     });
+    RaceEvents& events = passage.events;
     tracked = &events;
-    std::unique_ptr<World> kept;
-    if (Status pass = run_world("looking", again, {&surroundings, &events}, &kept, *world); !pass)
-      return pass;
+    events.set_stacks([&](ThreadId thread, SiteId site) { return stack_at(again, thread, site); });
+    std::vector<replay::Observer*> observers = passage.observers();
+    observers.insert(observers.begin(), &surroundings);
+    if (Status pass = replay("looking", again, observers); !pass) return pass;
     std::vector<report::Finding> instances;
     for (std::size_t i = 0; i < lists_.size(); ++i)
       for (const detect::Race& race : lists_[i].races) {
         const Seen& first = seen.at(race.first.index.value());
         const Seen& second = seen.at(race.second.index.value());
+        if (is_told_otherwise(lists_[i], race, seen)) continue;
         if (events.is_benign(first.origin.address) || events.is_benign(second.origin.address)) continue;
-        instances.push_back(
-            finding_of(first, second, race, request_.detectors[i], surroundings, kept->program()));
+        instances.push_back(finding_of(first, second, race, name_of_list(i), surroundings, again.program()));
       }
     report::add_findings(report, std::move(instances), suppressions);
     return Nothing{};
+  }
+
+  std::string name_of_list(std::size_t i) const { return detectors_[i - kept_list_]; }
+
+  // A race with the end of a local's life is worth telling where nothing else races there.
+  static bool is_told_otherwise(const detect::RaceList& list, const detect::Race& race,
+                                const std::map<std::uint64_t, Seen>& seen) {
+    const auto ends = [&](const detect::Race& candidate) -> const Seen* {
+      for (const detect::RacyEvent* event : {&candidate.first, &candidate.second}) {
+        const Seen& side = seen.at(event->index.value());
+        if (side.origin.is_life && side.origin.is_free) return &side;
+      }
+      return nullptr;
+    };
+    const Seen* const end = ends(race);
+    if (end == nullptr) return false;
+    const Address local = end->origin.address;
+    return std::any_of(list.races.begin(), list.races.end(), [&](const detect::Race& other) {
+      if (ends(other) != nullptr) return false;
+      const Seen& side = seen.at(other.first.index.value());
+      return side.origin.address.value() - local.value() < end->origin.size;
+    });
   }
 
   static report::Stack stack_of(const Program& program, const std::vector<SiteId>& sites) {
@@ -304,12 +367,35 @@ class Analysis {
     }
   }
 
+  // The observers of a pass that makes events, from a fresh start.
+  struct Passage {
+    Passage(Analysis& analysis, World& world, const replay::Borders& borders, RaceEvents::Sink sink)
+        : is_with_pairs(analysis.has_pairs_),
+          events((analysis.locations_.restart(), analysis.locations_), borders, sink),
+          pairs(world.program(), analysis.locations_, analysis.names_.reachable,
+                [sink](const Event& event) { sink(event, nullptr); }) {
+      if (is_with_pairs) events.keep_private_accesses();
+    }
+    std::vector<replay::Observer*> observers() {
+      std::vector<replay::Observer*> all = {&events};
+      if (is_with_pairs) all.push_back(&pairs);
+      return all;
+    }
+    bool is_with_pairs;
+    RaceEvents events;
+    replay::BarrierPairs pairs;
+  };
+
   const RecordingAnalysis& request_;
   const recording::Reader& reader_;
   Progress& progress_;
   Names names_;
   Locations locations_;
-  std::vector<detect::RaceList> lists_;
+  std::vector<std::string> detectors_;
+  bool has_pairs_ = false;
+  bool needs_names_ = false;
+  std::vector<detect::RaceList> lists_;  // of the pipelines, as they were at first
+  std::size_t kept_list_ = 0;            // the first that counts
   std::vector<detect::Pipeline> pipelines_;
   std::uint64_t events_ = 0;
   std::uint64_t regions_ = 0;

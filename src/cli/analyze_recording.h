@@ -14,7 +14,7 @@ namespace deadheat::cli {
 
 struct RecordingAnalysis {
   std::string folder;
-  std::vector<std::string> detectors;  // pipelines, as for traces
+  std::vector<std::string> detectors;  // pipelines, as for traces; none: as the recording needs
   detect::Options options;
 };
 

@@ -118,7 +118,8 @@ class AnalyzeCommand : public Command {
         ->required();
     app.add_option("--detectors", detectors_,
                    "detectors, separated by commas, each with filters before it (spans|fasttrack); default: "
-                   "hb for a recording; shb,mcm for a trace, or rdit if it has untraced calls; known:" +
+                   "hb for a recording (rdit if code that was not recorded may order its threads); shb,mcm "
+                   "for a trace, or rdit if it has untraced calls; known:" +
                        known)
         ->type_name("NAMES");
     app.add_option("--solver-seconds", solver_seconds_, "time for each detector that uses a solver")
@@ -204,7 +205,8 @@ class AnalyzeCommand : public Command {
   }
 
   int run_on_recording(const detect::Options& options, Progress& progress) {
-    RecordingAnalysis analysis{input_, split(detectors_.empty() ? "hb" : detectors_), options};
+    RecordingAnalysis analysis{input_, detectors_.empty() ? std::vector<std::string>() : split(detectors_),
+                               options};
     auto report = analyze_recording(analysis, reporting_.suppressions(), progress);
     if (!report) return fail(report.error().message);
     return reporting_.finish(*report, kExitClean);

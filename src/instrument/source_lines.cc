@@ -21,14 +21,22 @@ bool touches_memory(const Instruction& instruction) {
   return isa<LoadInst, StoreInst, AtomicRMWInst, AtomicCmpXchgInst, MemIntrinsic>(instruction);
 }
 
-// Breadth first through the users of the value: the first one with a line is where the program wanted it.
-const Instruction* user_with_line(const Instruction& instruction) {
+// Breadth first through the users of the value: the first one with a line is where the program wanted it. Of
+// a value that goes back to where it came from (a sum), that is the store: the operations between them may
+// have been rewritten to belong to the loop's end.
+const Instruction* user_with_line(const Instruction& instruction, bool only_stores_back) {
+  const auto* const load = dyn_cast<LoadInst>(&instruction);
+  if (only_stores_back && load == nullptr) return nullptr;
   SmallVector<const Instruction*, kMaxSteps> reached{&instruction};
   for (unsigned at = 0; at < reached.size(); ++at) {
     for (const User* user : reached[at]->users()) {
       const auto* next = dyn_cast<Instruction>(user);
       if (!next || is_contained(reached, next)) continue;
-      if (has_line(*next)) return next;
+      const auto* const store = dyn_cast<StoreInst>(next);
+      const bool is_wanted =
+          !only_stores_back || (store != nullptr && store->getPointerOperand() == load->getPointerOperand() &&
+                                store->getValueOperand() == reached[at]);
+      if (is_wanted && has_line(*next)) return next;
       if (reached.size() == kMaxSteps) return nullptr;
       reached.push_back(next);
     }
@@ -50,7 +58,8 @@ void restore_source_lines(Function& function) {
   if (!function.getSubprogram()) return;
   for (Instruction& instruction : instructions(function)) {
     if (!touches_memory(instruction) || has_line(instruction)) continue;
-    const Instruction* with_line = user_with_line(instruction);
+    const Instruction* with_line = user_with_line(instruction, /*only_stores_back=*/true);
+    if (!with_line) with_line = user_with_line(instruction, /*only_stores_back=*/false);
     if (!with_line) with_line = neighbour_with_line(instruction);
     if (with_line) instruction.setDebugLoc(with_line->getDebugLoc());
   }

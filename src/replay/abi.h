@@ -28,6 +28,8 @@ enum DhAccessFlags {
   kDhAccessAtomic = 1 << 9,
 };
 
+enum { kDhMaxArguments = 16 };  // further ones are not looked at
+
 // The hot state of a replayed thread.
 typedef struct DhReplay {
   uint64_t run;        // predicted values before the next item
@@ -41,6 +43,10 @@ typedef struct DhReplay {
   uint32_t site;         // observed: of the last access
   uint32_t wants_calls;  // observed: report calls as well
   void* owner;           // replay::Thread
+  // Observed, if calls are reported: the words of the arguments of the invisible call that is about to begin.
+  uint64_t argument_pointers;  // bit i: word i is a pointer
+  uint32_t argument_count;
+  uint64_t arguments[kDhMaxArguments];
   uint32_t tags[kDhGranules];
   uint8_t image[((uint64_t)kDhGranules << 3) + 8];
 } DhReplay;
@@ -79,10 +85,14 @@ DH_HOOK void __dh_rep_store8(DhReplay* thread, uint64_t address, uint64_t value,
 DH_HOOK void __dh_rep_store_any2(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
 DH_HOOK void __dh_rep_store_any4(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
 DH_HOOK void __dh_rep_store_any8(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+// Of an object's virtual table, 8 bytes and aligned: where the same one stands already, nothing is changed.
+DH_HOOK void __dh_rep_store_vptr(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
 DH_HOOK uint64_t __dh_rep_opaque(DhReplay* thread, uint64_t pseudo_address);
 DH_HOOK void __dh_rep_nothing(DhReplay* thread);
 // What happened on the thread while invisible code at `target` ran.
 DH_HOOK void __dh_rep_invisible(DhReplay* thread, uint64_t target, uint32_t site);
+// Observed: an argument of the invisible call that comes next.
+DH_HOOK void __dh_rep_argument(DhReplay* thread, uint64_t word, uint32_t is_pointer);
 // The mirrored code of the function at `target`, null if it is invisible.
 DH_HOOK void* __dh_rep_target(uint64_t target, DhTargetCache* cache);
 // The mirrored code of a function of the instance.
@@ -111,12 +121,17 @@ DH_HOOK __attribute__((noreturn)) void __dh_rep_unreachable(DhReplay* thread, ui
 // Where to keep the context of a setjmp.
 DH_HOOK void* __dh_rep_jump_buffer(DhReplay* thread, uint64_t environment);
 
+// Observed only: a local begins, or ends its life.
+DH_HOOK void __dh_rep_local(DhReplay* thread, uint64_t address, uint64_t size, uint32_t site);
+DH_HOOK void __dh_rep_local_end(DhReplay* thread, uint64_t address, uint64_t size, uint32_t site);
+
 // Slow paths of the hot ones.
 DH_HOOK DH_SLOW uint64_t __dh_rep_value_slow(DhReplay* thread, uint64_t address, uint32_t size,
                                              uint32_t site);
 DH_HOOK DH_SLOW void __dh_rep_nothing_slow(DhReplay* thread);
 DH_HOOK DH_SLOW void __dh_rep_invisible_slow(DhReplay* thread, uint64_t target, uint32_t site);
 DH_HOOK DH_SLOW void __dh_rep_observe_invisible(DhReplay* thread, uint64_t target, uint32_t site);
+DH_HOOK DH_SLOW void __dh_rep_observe_invisible_end(DhReplay* thread);
 DH_HOOK void* __dh_rep_target_slow(uint64_t target, DhTargetCache* cache);
 DH_HOOK void* __dh_rep_compile(DhInstance* instance, uint64_t index);
 DH_HOOK DH_SLOW void __dh_rep_observe(DhReplay* thread, uint64_t address, uint64_t value,

@@ -6,6 +6,7 @@
 
 #include "instrument/record/pieces.h"
 #include "replay/abi.h"
+#include "replay/local_lives.h"
 
 namespace deadheat::replay {
 
@@ -38,6 +39,12 @@ AttributeSet function_attributes(LLVMContext& context, AttributeSet all) {
   return AttributeSet::get(context, kept);
 }
 
+bool is_vtable_store(const Instruction& instruction) {
+  const MDNode* const tag = instruction.getMetadata(LLVMContext::MD_tbaa);
+  return tag != nullptr && tag->isTBAAVtableAccess() &&
+         cast<StoreInst>(instruction).getValueOperand()->getType()->isPointerTy();
+}
+
 }  // namespace
 
 AttributeList passing_attributes(LLVMContext& context, AttributeList all, std::size_t parameters) {
@@ -58,6 +65,7 @@ FunctionMirror::FunctionMirror(const ModuleCode& code, std::size_t index, Varian
 Status FunctionMirror::run() {
   clone();
   enter();
+  if (variant_ == Variant::kObserved) end_lives();
   for (const Point& point : plan_.points) mirror_point(point);
   mark_unreachable();
   if (Status status = replace_globals(); !status) return status;
@@ -121,12 +129,50 @@ void FunctionMirror::enter() {
     // The address of the copy replaces what the caller passed; the log has it.
     Value* const address = opaque(builder, point.site, argument->getType());
     argument->replaceAllUsesWith(address);
+    by_value_[point.argument] = address;
+    begin_life(builder, point, address);
   }
   for (const Point& point : plan_.points) {
     if (point.kind != PointKind::kLocal || !is_leading(*cast<AllocaInst>(point.instruction))) continue;
     auto* const local = cast<Instruction>(map_[point.instruction]);
-    local->replaceAllUsesWith(opaque(builder, point.site, local->getType()));
+    Value* const address = opaque(builder, point.site, local->getType());
+    begin_life(builder, point, address);
+    local->replaceAllUsesWith(address);
     local->eraseFromParent();
+  }
+}
+
+Value* FunctionMirror::size_of_local(IRBuilder<>& builder, Value& variable) {
+  const DataLayout& layout = module_.getDataLayout();
+  if (auto* argument = dyn_cast<Argument>(&variable))
+    return builder.getInt64(layout.getTypeAllocSize(argument->getParamByValType()).getFixedValue());
+  auto& local = cast<AllocaInst>(variable);
+  Value* const size = builder.getInt64(layout.getTypeAllocSize(local.getAllocatedType()).getKnownMinValue());
+  if (!local.isArrayAllocation()) return size;
+  Value* count = local.getArraySize();
+  if (!isa<Constant>(count)) count = map_[count];
+  return builder.CreateMul(size, builder.CreateZExtOrTrunc(count, builder.getInt64Ty()));
+}
+
+void FunctionMirror::begin_life(IRBuilder<>& builder, const Point& point, Value* address) {
+  if (variant_ != Variant::kObserved) return;
+  Value& variable = point.argument != nullptr ? *static_cast<Value*>(point.argument) : *point.instruction;
+  hooks_.call(builder, "__dh_rep_local",
+              {thread_, as_word(builder, address), size_of_local(builder, variable), site_value(point.site)});
+}
+
+void FunctionMirror::end_lives() {
+  DenseMap<const Instruction*, uint32_t> sites;
+  for (const Point& point : plan_.points)
+    if (point.kind == PointKind::kDropped) sites[point.instruction] = point.site;
+  for (const EndOfLife& end : ends_of_locals(plan_)) {
+    IRBuilder<> builder(cast<Instruction>(map_[end.before]));
+    const auto planned = sites.find(end.before);
+    Value* const site = site_value(planned == sites.end() ? code_.site_of_end(*end.before) : planned->second);
+    Value* const address = isa<Argument>(end.variable) ? by_value_[cast<Argument>(end.variable)]
+                                                       : static_cast<Value*>(map_[end.variable]);
+    hooks_.call(builder, "__dh_rep_local_end",
+                {thread_, as_word(builder, address), size_of_local(builder, *end.variable), site});
   }
 }
 
@@ -139,14 +185,17 @@ void FunctionMirror::mirror_point(const Point& point) {
     case PointKind::kLocal:
       if (!is_leading(*cast<AllocaInst>(point.instruction))) {
         IRBuilder<> builder(instruction);
-        instruction->replaceAllUsesWith(opaque(builder, point.site, instruction->getType()));
+        Value* const address = opaque(builder, point.site, instruction->getType());
+        begin_life(builder, point, address);
+        instruction->replaceAllUsesWith(address);
         instruction->eraseFromParent();
       }
       return;
     case PointKind::kLoad:
       return mirror_load(*cast<LoadInst>(instruction), site_value(point.site));
     case PointKind::kStore:
-      return mirror_store(*cast<StoreInst>(instruction), site_value(point.site));
+      return mirror_store(*cast<StoreInst>(instruction), site_value(point.site),
+                          is_vtable_store(*point.instruction));
     case PointKind::kCopy:
     case PointKind::kFill:
       return mirror_memory(*cast<MemIntrinsic>(instruction), site_value(point.site));
@@ -209,7 +258,7 @@ void FunctionMirror::mirror_load(LoadInst& load, Value* site) {
   load.eraseFromParent();
 }
 
-void FunctionMirror::mirror_store(StoreInst& store, Value* site) {
+void FunctionMirror::mirror_store(StoreInst& store, Value* site, bool is_vtable) {
   IRBuilder<> builder(&store);
   Value* const value = store.getValueOperand();
   Value* const base = as_word(builder, store.getPointerOperand());
@@ -217,7 +266,8 @@ void FunctionMirror::mirror_store(StoreInst& store, Value* site) {
   const SmallVector<Value*, 4> words = to_words(builder, value);
   for (size_t i = 0; i < pieces.size(); ++i) {
     Value* const address = address_of(builder, base, pieces[i].offset);
-    const AccessHook hook = hook_of("store", pieces[i], store.getAlign());
+    AccessHook hook = hook_of("store", pieces[i], store.getAlign());
+    if (is_vtable && hook.name == "__dh_rep_store8") hook.name = "__dh_rep_store_vptr";
     SmallVector<Value*, 5> arguments = {thread_, address, words[i]};
     if (hook.takes_size) arguments.push_back(builder.getInt32(pieces[i].size));
     arguments.push_back(site);

@@ -26,9 +26,13 @@ class FunctionMirror {
   void enter();
   void mirror_point(const Point& point);
   void mirror_load(llvm::LoadInst& load, llvm::Value* site);
-  void mirror_store(llvm::StoreInst& store, llvm::Value* site);
+  void mirror_store(llvm::StoreInst& store, llvm::Value* site, bool is_vtable);
   void mirror_memory(llvm::MemIntrinsic& intrinsic, llvm::Value* site);
   void mirror_opaque(const Point& point);
+  // Observed only: births and ends of locals are told.
+  void begin_life(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* address);
+  void end_lives();
+  llvm::Value* size_of_local(llvm::IRBuilder<>& builder, llvm::Value& variable);
   void mark_unreachable();
   Status replace_globals();
   void make_adapter();
@@ -40,6 +44,7 @@ class FunctionMirror {
 
   // function_mirror_calls.cc
   void mirror_call(const Point& point);
+  void pass_arguments(llvm::IRBuilder<>& builder, llvm::CallBase& call);
   void mirror_setjmp(const Point& point);
   void mirror_landing(const Point& point);
   void mirror_resume(const Point& point);
@@ -75,6 +80,7 @@ class FunctionMirror {
   instrument::Hooks hooks_;
   llvm::ValueToValueMapTy map_;
   llvm::Function* function_ = nullptr;
+  llvm::DenseMap<const llvm::Argument*, llvm::Value*> by_value_;  // the addresses that the log has
   llvm::Value* thread_ = nullptr;
   llvm::Value* depth_ = nullptr;      // of the function: functions with invokes or setjmp only
   llvm::Value* frame_ = nullptr;      // height of the shadow stack

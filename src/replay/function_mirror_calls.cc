@@ -8,7 +8,9 @@
 namespace deadheat::replay {
 
 using namespace llvm;
+using instrument::record::Piece;
 using instrument::record::pieces_of;
+using instrument::record::to_words;
 
 FunctionMirror::Cut FunctionMirror::cut(CallBase& call) {
   BasicBlock* const block = call.getParent();
@@ -80,6 +82,19 @@ Value* FunctionMirror::call_native(IRBuilder<>& builder, CallBase& call, Value* 
   return native;
 }
 
+// Only words that can hold an address.
+void FunctionMirror::pass_arguments(IRBuilder<>& builder, CallBase& call) {
+  for (Value* argument : call.args()) {
+    Type* const type = argument->getType();
+    if (type->isMetadataTy() || type->isTokenTy() || type->isFPOrFPVectorTy()) continue;
+    const SmallVector<Piece, 4> pieces = pieces_of(type, module_.getDataLayout());
+    if (pieces.empty() || pieces.front().size != 8) continue;
+    for (Value* word : to_words(builder, argument))
+      hooks_.call(builder, "__dh_rep_argument",
+                  {thread_, word, builder.getInt32(type->isPointerTy() ? 1 : 0)});
+  }
+}
+
 void FunctionMirror::mirror_call(const Point& point) {
   auto& call = *cast<CallBase>(map_[point.instruction]);
   const bool is_invoke = isa<InvokeInst>(call);
@@ -119,6 +134,7 @@ void FunctionMirror::mirror_call(const Point& point) {
     builder.CreateBr(parts.tail);
 
     builder.SetInsertPoint(invisible);
+    if (variant_ == Variant::kObserved) pass_arguments(builder, call);
     hooks_.call(builder, "__dh_rep_invisible", {thread_, target, site});
     settle(builder, unwinding, is_invoke);
     Value* opaque_result = nullptr;

@@ -59,4 +59,15 @@ DH_BODY void store(DhReplay* thread, uint64_t address, uint64_t value, uint32_t 
   ++thread->stores;
 }
 
+template <bool kObserved>
+DH_BODY void store_vptr(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site) {
+  if (kObserved) {
+    const uint64_t granule = address >> 3;
+    const bool is_same =
+        thread->tags[granule & (kDhGranules - 1)] == dh_tag_of(granule) && peek(thread, address, 8) == value;
+    __dh_rep_observe(thread, address, value, is_same ? 8 : 8 | kDhAccessWrite, site);
+  }
+  store<false>(thread, address, value, 8, site);
+}
+
 }  // namespace deadheat::replay::bodies

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "instrument/source_lines.h"
+#include "replay/local_lives.h"
 #include "runtime/record_abi.h"
 
 namespace deadheat::replay {
@@ -24,6 +26,10 @@ Result<std::unique_ptr<ModuleCode>> ModuleCode::parse(recording::ModuleId id, co
   std::size_t index = 0;
   for (const FunctionPlan& function : code->plan_->functions()) {
     if (!function.points.empty()) code->first_sites_.emplace_back(function.points.front().site, index);
+    for (llvm::Instruction* end : unplanned_ends(function)) {
+      code->end_sites_[end] = code->site_count();
+      code->ends_.emplace_back(Point{PointKind::kDropped, end, nullptr, code->site_count()}, index);
+    }
     code->functions_[function.function] = index++;
   }
   index = 0;
@@ -47,7 +53,18 @@ std::optional<std::size_t> ModuleCode::index_of(const llvm::GlobalValue& global)
   return found->second;
 }
 
+void ModuleCode::restore_lines(std::size_t function) {
+  if (restored_.insert(function).second)
+    instrument::restore_source_lines(*plan_->functions()[function].function);
+}
+
 const Point* ModuleCode::point_of(std::uint32_t site, std::size_t& function) const {
+  if (site >= plan_->site_count()) {
+    const std::size_t end = site - plan_->site_count();
+    if (end >= ends_.size()) return nullptr;
+    function = ends_[end].second;
+    return &ends_[end].first;
+  }
   const auto after = std::partition_point(first_sites_.begin(), first_sites_.end(),
                                           [&](const auto& first) { return first.first <= site; });
   if (after == first_sites_.begin()) return nullptr;

@@ -36,6 +36,14 @@ class ModuleCode {
   // In the table of the module's globals.
   std::optional<std::size_t> index_of(const llvm::GlobalValue& global) const;
 
+  // Sites of the plan, and behind them those of ends of lives that are no points of it (local_lives.h).
+  std::uint32_t site_count() const { return plan_->site_count() + static_cast<std::uint32_t>(ends_.size()); }
+  // REQUIRES: one of unplanned_ends.
+  std::uint32_t site_of_end(const llvm::Instruction& end) const { return end_sites_.lookup(&end); }
+
+  // Gives accesses that the optimiser took the line from one that a person recognises; once per function.
+  void restore_lines(std::size_t function);
+
   // The point that a site number belongs to, null if none; `function` is its function's index.
   const Point* point_of(std::uint32_t site, std::size_t& function) const;
 
@@ -47,6 +55,9 @@ class ModuleCode {
   std::unique_ptr<ModulePlan> plan_;
   llvm::DenseMap<const llvm::GlobalValue*, std::size_t> functions_;
   llvm::DenseMap<const llvm::GlobalValue*, std::size_t> globals_;
+  llvm::DenseSet<std::size_t> restored_;
+  std::vector<std::pair<Point, std::size_t>> ends_;  // with the index of the function
+  llvm::DenseMap<const llvm::Instruction*, std::uint32_t> end_sites_;
   // Sites are numbered in the order of functions and points: the first site of each function that has any.
   std::vector<std::pair<std::uint32_t, std::size_t>> first_sites_;
 };

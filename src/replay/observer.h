@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/strong_id.h"
 #include "recording/item.h"
@@ -23,6 +24,12 @@ struct Access {
   std::uint64_t value;  // read or about to be written, zero-extended
   bool is_write;
   bool is_atomic;
+};
+
+// A word of an invisible call's arguments.
+struct CallWord {
+  std::uint64_t word = 0;
+  bool is_pointer = false;  // by its type
 };
 
 // A function of the program.
@@ -43,12 +50,19 @@ class Observer {
   // The region before it is verified. Allocations, locks, atomics, threads: all that synchronises. An
   // atomic's own accesses follow.
   virtual void on_sequencer(ThreadId, SiteId, const recording::Sequencer&) {}
+  // A local whose address the code uses, at `site`, begins its life; its life ends (local_lives.h). Locals of
+  // frames that were left by an exception or a jump have no end.
+  virtual void on_local(ThreadId, SiteId, Address, std::uint64_t /*size*/) {}
+  virtual void on_local_end(ThreadId, SiteId, Address, std::uint64_t /*size*/) {}
   virtual void on_note(ThreadId, SiteId, const recording::Note&) {}
   virtual void on_callback(ThreadId, const recording::Callback&) {}
   virtual void on_callback_end(ThreadId) {}
   // Only if wants_calls(): a function of the program is entered, called at `site`; invisible code is called.
   virtual void on_enter(ThreadId, FunctionId, SiteId) {}
   virtual void on_invisible_call(ThreadId, Address, SiteId) {}
+  // Behind it: what it was given. And its end, however it comes: by a return, an exception or a jump.
+  virtual void on_invisible_arguments(ThreadId, SiteId, std::span<const CallWord>) {}
+  virtual void on_invisible_end(ThreadId) {}
   virtual bool wants_calls() const { return false; }
 };
 

@@ -70,7 +70,7 @@ Status Program::prepare(Instance& instance) {
   instance.adapters.resize(functions);
   instance.globals.push_back(0);
   instance.header.site_base = next_site_;
-  next_site_ += code->plan().site_count();
+  next_site_ += code->site_count();
   by_site_.push_back(&instance);
   Result<llvm::orc::JITDylib*> library =
       jit_->add_library(name + "." + std::to_string(instance.number), &instance.header,

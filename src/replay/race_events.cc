@@ -19,10 +19,20 @@ bool releases(unsigned order) { return order == 3 || order == 4 || order == 5; }
 
 }  // namespace
 
-void Borders::on_sequencer(ThreadId, SiteId, const Sequencer& sequencer) {
+void Borders::on_sequencer(ThreadId thread, SiteId, const Sequencer& sequencer) {
+  if (sequencer.kind == SequencerKind::kAllocated || sequencer.kind == SequencerKind::kMapped)
+    locations_.note_allocation(sequencer.object, sequencer.extra);
+  if (sequencer.kind == SequencerKind::kAllocated) blocks_[sequencer.object.value()] = sequencer.extra;
+  if (sequencer.kind == SequencerKind::kUnmapping)
+    locations_.note_end(sequencer.object, sequencer.extra, thread);
+  if (sequencer.kind == SequencerKind::kFreeing)
+    if (const auto block = blocks_.find(sequencer.object.value()); block != blocks_.end()) {
+      locations_.note_end(sequencer.object, block->second, thread);
+      blocks_.erase(block);
+    }
   if (sequencer.kind == SequencerKind::kLockAcquired && sequencer.is_shared())
     shared_locks_.insert(sequencer.object.value());
-  if (recording::is_atomic(sequencer.kind)) locations_.note(sequencer.object, sequencer.size());
+  if (recording::is_atomic(sequencer.kind)) locations_.note(sequencer.object, sequencer.size(), thread);
 }
 
 RaceEvents::ThreadState& RaceEvents::state(ThreadId thread) {
@@ -46,6 +56,7 @@ void RaceEvents::receive(ThreadId thread, SiteId site, Message message) {
 void RaceEvents::on_thread_begin(ThreadId thread) { emit(EventKind::kBegin, thread, SiteId(0), 0); }
 
 void RaceEvents::on_thread_end(ThreadId thread, const recording::End&) {
+  end_region(thread);
   emit(EventKind::kEnd, thread, SiteId(0), 0);
 }
 
@@ -57,21 +68,109 @@ void RaceEvents::access(ThreadId thread, SiteId site, AccessOrigin origin, bool 
   event.thread = thread;
   event.site = site;
   event.is_atomic = is_atomic;
-  locations_.visit(origin.address, origin.size, [&](ObjectId location, Address, unsigned) {
+  bool is_shared = false;
+  locations_.visit(origin.address, origin.size, keep_private_, [&](ObjectId location, Address, unsigned) {
     event.object = location;
     sink_(event, &origin);
+    is_shared = true;
   });
+  if (is_shared && !locals_.empty()) use_local(thread, site, origin);
+}
+
+void RaceEvents::plain_access(ThreadId thread, SiteId site, AccessOrigin origin, bool is_write) {
+  if (locations_.is_there(origin.address)) return access(thread, site, origin, is_write, false);
+  // Beyond this many they come as they come: any order is as good as another.
+  constexpr std::size_t kMost = 1 << 16;
+  if (!keep_private_ && !locations_.is_shared(origin.address, origin.size)) return;
+  std::vector<Late>& late = state(thread).late;
+  if (late.size() >= kMost) return access(thread, site, origin, is_write, false);
+  late.push_back({site, origin, is_write, stack_of_ ? stack_of_(thread, site) : std::vector<SiteId>()});
+}
+
+void RaceEvents::end_region(ThreadId thread) {
+  std::vector<Late> late;
+  late.swap(state(thread).late);
+  for (Late& access : late) {
+    access.origin.stack = &access.stack;
+    this->access(thread, access.site, access.origin, access.is_write, false);
+  }
+}
+
+// --- Locals
+
+void RaceEvents::on_local(ThreadId thread, SiteId, Address address, std::uint64_t size) {
+  const bool is_shared = locations_.is_shared(address, size);
+  if (!is_shared && !keep_private_) return;
+  locations_.born(address, size);
+  if (!is_shared || size == 0) return;
+  const std::uint64_t begin = address.value();
+  auto at = locals_.lower_bound(begin);
+  if (at != locals_.begin() && std::prev(at)->first + std::prev(at)->second.size > begin) --at;
+  while (at != locals_.end() && at->first < begin + size) at = locals_.erase(at);
+  locals_[begin] = {size, thread, locations_.extra(address)};
+}
+
+void RaceEvents::on_local_end(ThreadId thread, SiteId site, Address address, std::uint64_t size) {
+  if (keep_private_ || locations_.is_shared(address, size)) locations_.died(address, size);
+  const auto local = locals_.find(address.value());
+  if (local == locals_.end() || state(thread).ignore_writes != 0) return;
+  Event event;
+  event.kind = EventKind::kWrite;
+  event.thread = thread;
+  event.site = site;
+  event.object = local->second.life;
+  const AccessOrigin origin{address, static_cast<std::uint32_t>(size), true, true, nullptr};
+  sink_(event, &origin);
+}
+
+void RaceEvents::use_local(ThreadId thread, SiteId site, const AccessOrigin& origin) {
+  auto at = locals_.upper_bound(origin.address.value());
+  if (at == locals_.begin()) return;
+  --at;
+  const Local& local = at->second;
+  if (origin.address.value() - at->first >= local.size || local.owner == thread) return;
+  Event event;
+  event.kind = EventKind::kRead;
+  event.thread = thread;
+  event.site = site;
+  event.object = local.life;
+  AccessOrigin use = origin;
+  use.is_life = true;
+  sink_(event, &use);
 }
 
 void RaceEvents::on_access(const Access& access) {
   // Atomics are told by their sequencers, which know the order.
   if (!access.is_atomic)
-    this->access(access.thread, access.site, {access.address, access.size, false}, access.is_write, false);
+    plain_access(access.thread, access.site, {access.address, access.size}, access.is_write);
 }
 
 void RaceEvents::on_library_access(ThreadId thread, SiteId site, const recording::LibraryAccess& access) {
-  this->access(thread, site, {access.address, static_cast<std::uint32_t>(access.size), false},
-               access.kind == AccessKind::kWrite, false);
+  plain_access(thread, site, {access.address, static_cast<std::uint32_t>(access.size)},
+               access.kind == AccessKind::kWrite);
+}
+
+void RaceEvents::freed(ThreadId thread, SiteId site, Address address, std::uint64_t size) {
+  if (state(thread).ignore_writes == 0) {
+    Event event;
+    event.kind = EventKind::kWrite;
+    event.thread = thread;
+    event.site = site;
+    const AccessOrigin origin{address, static_cast<std::uint32_t>(size), true};
+    locations_.visit_known(address, size, [&](ObjectId location, Address, unsigned) {
+      event.object = location;
+      sink_(event, &origin);
+    });
+  }
+  locations_.died(address, size);
+}
+
+void RaceEvents::mapped(ThreadId thread, const Sequencer& sequencer) {
+  ThreadState& self = state(thread);
+  locations_.born(sequencer.object, sequencer.extra, /*is_stack=*/self.is_starting);
+  if (!self.is_starting) return;
+  self.stack = sequencer.object;
+  self.stack_size = sequencer.extra;
 }
 
 void RaceEvents::on_note(ThreadId thread, SiteId, const recording::Note& note) {
@@ -101,10 +200,28 @@ bool RaceEvents::is_benign(Address address) const {
   });
 }
 
+void RaceEvents::name_all(Names& names) const {
+  const auto name = [](const char* kind, std::uint64_t number) { return kind + std::to_string(number); };
+  for (std::size_t i = 0; i < threads_.size(); ++i) names.threads.append(name("t", i));
+  for (std::uint64_t i = 0; i < locations_.count(); ++i) names.locations.append(name("x", i));
+  for (std::size_t i = 0; i < lock_locations_.size(); ++i)
+    names.locks.append(lock_locations_[i].value() == 0 ? name("l", i)
+                                                       : name("x", lock_locations_[i].value()));
+  for (Message i = 0; i < next_message_; ++i) names.messages.append(name("m", i));
+  names.functions.append("code that was not recorded");
+}
+
 // --- Locks
 
 std::uint64_t RaceEvents::lock_number(Address lock) {
-  return locks_.try_emplace(lock.value(), locks_.size()).first->second;
+  const auto [known, is_new] = locks_.try_emplace(lock.value(), lock_locations_.size());
+  if (is_new) {
+    lock_locations_.emplace_back();
+    if (keep_private_)
+      locations_.visit(lock, 1, true,
+                       [&](ObjectId location, Address, unsigned) { lock_locations_.back() = location; });
+  }
+  return known->second;
 }
 
 void RaceEvents::lock_acquired(ThreadId thread, SiteId site, Address lock, bool is_shared) {
@@ -153,15 +270,19 @@ void RaceEvents::atomic(ThreadId thread, SiteId site, const Sequencer& sequencer
   const bool is_exchange = operation == kDhAtomicCompareExchange;
   const bool reads = operation != kDhAtomicStore;
   const bool writes = operation != kDhAtomicLoad && (!is_exchange || sequencer.succeeded());
-  const AccessOrigin origin{sequencer.object, sequencer.size(), false};
+  const AccessOrigin origin{sequencer.object, sequencer.size()};
   ThreadState& self = state(thread);
   if (self.ignore_sync != 0) return access(thread, site, origin, writes, true);
   AtomicState& object = atomics_[sequencer.object.value()];
+  // What a library has released to the same word (the guard of a function's static, for one).
+  std::vector<Message> carried = object.carried;
+  if (const auto other = objects_.find(sequencer.object.value()); other != objects_.end())
+    carried.push_back(other->second);
 
   if (reads && acquires(sequencer.order())) {
-    for (Message message : object.carried) receive(thread, site, message);
+    for (Message message : carried) receive(thread, site, message);
   } else if (reads) {
-    for (Message message : object.carried) {
+    for (Message message : carried) {
       pinned_.insert(message);
       if (std::find(self.seen.begin(), self.seen.end(), message) == self.seen.end())
         self.seen.push_back(message);
@@ -191,6 +312,12 @@ void RaceEvents::atomic(ThreadId thread, SiteId site, const Sequencer& sequencer
 // --- Everything that synchronises
 
 void RaceEvents::on_sequencer(ThreadId thread, SiteId site, const Sequencer& sequencer) {
+  end_region(thread);
+  synchronise(thread, site, sequencer);
+  state(thread).is_starting = sequencer.kind == SequencerKind::kThreadStarted;
+}
+
+void RaceEvents::synchronise(ThreadId thread, SiteId site, const Sequencer& sequencer) {
   const std::uint64_t object = sequencer.object.value();
   if (recording::is_atomic(sequencer.kind)) return atomic(thread, site, sequencer);
   if (state(thread).ignore_sync != 0 && sequencer.kind <= SequencerKind::kBarrierLeave) return;
@@ -198,6 +325,8 @@ void RaceEvents::on_sequencer(ThreadId thread, SiteId site, const Sequencer& seq
     case SequencerKind::kAcquire:
       if (const auto found = objects_.find(object); found != objects_.end())
         receive(thread, site, found->second);
+      if (const auto found = atomics_.find(object); found != atomics_.end())
+        for (Message message : found->second.carried) receive(thread, site, message);
       return;
     case SequencerKind::kRelease: {
       Message& message = objects_[object];
@@ -233,10 +362,13 @@ void RaceEvents::on_sequencer(ThreadId thread, SiteId site, const Sequencer& seq
       return emit(EventKind::kFork, thread, site, sequencer.other_thread().value());
     case SequencerKind::kThreadJoined:
       return emit(EventKind::kJoin, thread, site, sequencer.other_thread().value());
+    case SequencerKind::kThreadFinishing:
+      return locations_.died(state(thread).stack, state(thread).stack_size);
     case SequencerKind::kAllocated:
-    case SequencerKind::kMapped:
       blocks_[object] = sequencer.extra;
-      return locations_.fresh(sequencer.object, sequencer.extra);
+      return locations_.born(sequencer.object, sequencer.extra);
+    case SequencerKind::kMapped:
+      return mapped(thread, sequencer);
     case SequencerKind::kFreeing:
     case SequencerKind::kUnmapping: {
       std::uint64_t size = sequencer.extra;
@@ -246,15 +378,7 @@ void RaceEvents::on_sequencer(ThreadId thread, SiteId site, const Sequencer& seq
         size = block->second;
         blocks_.erase(block);
       }
-      Event event;
-      event.kind = EventKind::kWrite;
-      event.thread = thread;
-      event.site = site;
-      const AccessOrigin origin{sequencer.object, static_cast<std::uint32_t>(size), true};
-      return locations_.visit_known(sequencer.object, size, [&](ObjectId location, Address, unsigned) {
-        event.object = location;
-        sink_(event, &origin);
-      });
+      return freed(thread, site, sequencer.object, size);
     }
     case SequencerKind::kFence:
       return fence(thread, site, sequencer.order());

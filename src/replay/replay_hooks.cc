@@ -26,6 +26,10 @@ void __dh_rep_store8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
   store<kObserved>(t, a, v, 8, site);
 }
 
+void __dh_rep_store_vptr(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  store_vptr<kObserved>(t, a, v, site);
+}
+
 // Not known to be aligned: inline as long as they do not cross into the next granule.
 namespace {
 
@@ -70,6 +74,13 @@ void __dh_rep_nothing(DhReplay* t) {
 void __dh_rep_invisible(DhReplay* t, uint64_t target, uint32_t site) {
   if (kObserved) __dh_rep_observe_invisible(t, target, site);
   if (t->run == 0) __dh_rep_invisible_slow(t, target, site);
+  if (kObserved && t->wants_calls != 0) __dh_rep_observe_invisible_end(t);
+}
+
+void __dh_rep_argument(DhReplay* t, uint64_t word, uint32_t is_pointer) {
+  if (!kObserved || t->wants_calls == 0 || t->argument_count == kDhMaxArguments) return;
+  t->argument_pointers |= static_cast<uint64_t>(is_pointer) << t->argument_count;
+  t->arguments[t->argument_count++] = word;
 }
 
 void* __dh_rep_target(uint64_t target, DhTargetCache* cache) {

@@ -31,7 +31,9 @@ const Point* point_of(const Program& program, SiteId site, const llvm::Function*
   if (where.instance == nullptr || where.instance->code == nullptr) return nullptr;
   std::size_t index = 0;
   const Point* const point = where.instance->code->point_of(where.site, index);
-  if (point != nullptr) function = where.instance->code->function(index).function;
+  if (point == nullptr) return nullptr;
+  where.instance->code->restore_lines(index);
+  function = where.instance->code->function(index).function;
   return point;
 }
 

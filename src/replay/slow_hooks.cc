@@ -167,6 +167,16 @@ void resume(DhReplay* hot, std::uint32_t) { thread_of(hot).resume_exception(); }
 
 void unreachable(DhReplay* hot, std::uint32_t) { thread_of(hot).unreachable(); }
 
+void local(DhReplay* hot, std::uint64_t address, std::uint64_t size, std::uint32_t site) {
+  for (Observer* observer : World::current()->observers())
+    observer->on_local(thread_of(hot).id(), SiteId(site), Address(address), size);
+}
+
+void local_end(DhReplay* hot, std::uint64_t address, std::uint64_t size, std::uint32_t site) {
+  for (Observer* observer : World::current()->observers())
+    observer->on_local_end(thread_of(hot).id(), SiteId(site), Address(address), size);
+}
+
 void* jump_buffer(DhReplay* hot, std::uint64_t environment) {
   return thread_of(hot).jump_buffer(environment);
 }
@@ -186,10 +196,20 @@ void __dh_rep_invisible_slow(DhReplay* hot, std::uint64_t, std::uint32_t) { thre
 void __dh_rep_observe_invisible(DhReplay* hot, std::uint64_t target, std::uint32_t site) {
   hot->site = site;
   if (hot->wants_calls == 0) return;
+  CallWord arguments[kDhMaxArguments];
+  const std::uint32_t count = hot->argument_count;
+  for (std::uint32_t i = 0; i < count; ++i)
+    arguments[i] = {hot->arguments[i], (hot->argument_pointers >> i & 1) != 0};
+  hot->argument_count = 0;
+  hot->argument_pointers = 0;
+  thread_of(hot).invisible_begins();
   World::current()->notify([&](Observer& observer) {
     observer.on_invisible_call(thread_of(hot).id(), Address(target), SiteId(site));
+    observer.on_invisible_arguments(thread_of(hot).id(), SiteId(site), std::span(arguments, count));
   });
 }
+
+void __dh_rep_observe_invisible_end(DhReplay* hot) { thread_of(hot).invisible_ends(); }
 
 void* __dh_rep_target_slow(std::uint64_t target, DhTargetCache* cache) {
   Status status = Nothing{};
@@ -251,6 +271,7 @@ std::span<const SlowHook> slow_hooks() {
       same("__dh_rep_nothing_slow", &__dh_rep_nothing_slow),
       same("__dh_rep_invisible_slow", &__dh_rep_invisible_slow),
       same("__dh_rep_observe_invisible", &__dh_rep_observe_invisible),
+      same("__dh_rep_observe_invisible_end", &__dh_rep_observe_invisible_end),
       same("__dh_rep_target_slow", &__dh_rep_target_slow),
       same("__dh_rep_compile", &__dh_rep_compile),
       same("__dh_rep_observe", &__dh_rep_observe),
@@ -259,6 +280,8 @@ std::span<const SlowHook> slow_hooks() {
       same("__dh_rep_resume", &resume),
       same("__dh_rep_unreachable", &unreachable),
       same("__dh_rep_jump_buffer", &jump_buffer),
+      same("__dh_rep_local", &local),
+      same("__dh_rep_local_end", &local_end),
       hook("__dh_rep_load_any", &load_any<false>, &load_any<true>),
       hook("__dh_rep_store_any", &store_any<false>, &store_any<true>),
       hook("__dh_rep_copy", &copy<false>, &copy<true>),

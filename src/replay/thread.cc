@@ -208,6 +208,7 @@ void Thread::step() {
       if (found == buffers_.end())
         diverge(fmt::format("a jump to a setjmp at {:#x} that never was", item_.number));
       fetch();
+      while (open_calls_ > found->second->open_calls) invisible_ends();
       hot_->unwinding = kDhNotUnwinding;
       std::longjmp(found->second->context, 1);
     }
@@ -326,7 +327,13 @@ void Thread::atomic_sequencer(unsigned operation, SiteId site) {
 void* Thread::jump_buffer(std::uint64_t environment) {
   std::unique_ptr<JumpBuffer>& buffer = buffers_[environment];
   if (buffer == nullptr) buffer = std::make_unique<JumpBuffer>();
+  buffer->open_calls = open_calls_;
   return buffer->context;
+}
+
+void Thread::invisible_ends() {
+  --open_calls_;
+  world_.notify([&](Observer& observer) { observer.on_invisible_end(id()); });
 }
 
 }  // namespace deadheat::replay

@@ -69,6 +69,9 @@ class Thread {
   // The sequencer of an atomic or fence that the code does now.
   void atomic_sequencer(unsigned operation, SiteId site);
   void* jump_buffer(std::uint64_t environment);
+  // If calls are observed: how many invisible ones are open, so that one that is left by a jump ends.
+  void invisible_begins() { ++open_calls_; }
+  void invisible_ends();
   [[noreturn]] void diverge(std::string what);
   [[noreturn]] void fail(std::string what);
   // From a signal handler: the code did what no processor does.
@@ -84,6 +87,7 @@ class Thread {
  private:
   struct JumpBuffer {
     std::jmp_buf context;
+    std::uint32_t open_calls = 0;
   };
 
   void body();
@@ -113,6 +117,7 @@ class Thread {
   SiteId last_site_;
   std::uint64_t ticked_stores_ = 0;
   unsigned idle_ticks_ = 0;
+  std::uint32_t open_calls_ = 0;
 };
 
 }  // namespace deadheat::replay

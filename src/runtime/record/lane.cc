@@ -4,6 +4,7 @@
 // not instrumented at all. So what they tell has a place in the thread's log: between two values.
 #include "runtime/lane.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include "runtime/platform/memory.h"
@@ -23,7 +24,19 @@ __thread uint32_t signals_pending __attribute__((tls_model("initial-exec"))) = 0
 
 using namespace deadheat::record;
 
+struct ThreadStart {
+  uint32_t number;
+  uint32_t parent;
+  pthread_t handle;
+  bool started;
+  ThreadStart* next;
+};
+struct ThreadRef : ThreadStart {};
+
 namespace {
+
+ThreadStart* threads;  // that can still be joined
+platform::Spinlock threads_lock;
 
 uint64_t number(const volatile void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
@@ -92,7 +105,12 @@ void initialise() {
   }
   wall_at_start = clock_nanoseconds(CLOCK_MONOTONIC);
   int const descriptor = options.arena >= 0 ? options.arena : start_writer(options.tool, options.record);
-  if (descriptor >= 0 && attach(descriptor)) set_module_folder(options.record);
+  if (descriptor < 0 || !attach(descriptor)) return;
+  set_module_folder(options.record);
+  // The main thread too may be joined.
+  auto* const main = platform::make<ThreadStart>();
+  main->handle = pthread_self();
+  threads = main;
 }
 
 int finish(int status) {
@@ -226,19 +244,27 @@ void barrier_destroyed(const volatile void* barrier) {
 
 // --- Threads
 
-struct ThreadStart {
-  uint32_t number;
-  uint32_t parent;
-  pthread_t handle;
-  bool started;
-  ThreadStart* next;
-};
-struct ThreadRef : ThreadStart {};
-
 namespace {
 
-ThreadStart* threads;  // that can still be joined
-platform::Spinlock threads_lock;
+// The stack may have been another thread's before: to analyses it is new memory, thread-local storage
+// included.
+void log_stack() {
+  void* low = nullptr;
+  size_t size = 0;
+  {
+    // libc allocates to answer: that is ours, not the program's.
+    Inside const inside(__dh_record);
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    if (pthread_attr_getstack(&attributes, &low, &size) != 0) size = 0;
+    pthread_attr_destroy(&attributes);
+  }
+  if (size != 0) log_sequencer(kMapped, low, size);
+}
+
+}  // namespace
+
+namespace {
 
 void forget_thread(ThreadStart* thread) {
   platform::SpinGuard const guard(threads_lock);
@@ -277,6 +303,7 @@ void thread_started(ThreadStart* start) {
     threads = start;
   }
   log_sequencer(kThreadStarted, nullptr, start->parent);
+  log_stack();
 }
 
 void thread_finishing() {
@@ -345,9 +372,11 @@ void fork_parent() {
 }
 
 void fork_child() {
+  // At once: the record is in memory that is shared with the parent, who goes on with it.
+  const DhRecord* const parents = __dh_record;
+  __dh_record = &discard;
   fork_done();
-  __dh_record = detached_copy(__dh_record);
-  if (__dh_record->inside != 0) --__dh_record->inside;
+  __dh_record = detached_copy(parents);
   arena = nullptr;
   set_module_folder(nullptr);
 }

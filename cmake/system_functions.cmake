@@ -1,0 +1,22 @@
+# The names of the functions of libc and libm, as C strings, sorted: what replay knows not to synchronise in secret.
+#   cmake -DNM=nm -DCOMPILER=clang -DOUTPUT=file -P system_functions.cmake
+set(names)
+foreach(library libc.so.6 libm.so.6)
+  execute_process(COMMAND ${COMPILER} -print-file-name=${library} OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND ${NM} -D --defined-only ${path} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "cannot read the symbols of ${path}")
+  endif()
+  string(REGEX MATCHALL "[0-9a-f]+ [TWi] [A-Za-z0-9_]+" lines "${symbols}")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^.* " "" name "${line}")
+    list(APPEND names ${name})
+  endforeach()
+endforeach()
+# It may do anything.
+list(REMOVE_ITEM names syscall)
+list(REMOVE_DUPLICATES names)
+list(SORT names COMPARE STRING)
+list(TRANSFORM names REPLACE "(.+)" "\"\\1\",\n")
+string(JOIN "" text ${names})
+file(WRITE ${OUTPUT} "${text}")
