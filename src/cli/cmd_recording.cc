@@ -10,7 +10,9 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/recording_json.h"
 #include "cli/recording_run.h"
+#include "cli/reporting.h"
 #include "recording/checker.h"
 #include "recording/description.h"
 #include "recording/names.h"
@@ -33,7 +35,9 @@ class RecordingCommand : public Command {
  public:
   std::string name() const override { return "recording"; }
   std::string summary() const override { return "describe, check or print a recording"; }
-  std::string usage() const override { return "recording stat DIR | check DIR | dump [options] DIR"; }
+  std::string usage() const override {
+    return "recording stat [options] DIR | check DIR... | dump [options] DIR";
+  }
   std::string examples() const override {
     return "  deadheat recording stat bank.dh                threads, sequencers by kind, bytes, how it "
            "ended\n"
@@ -48,9 +52,11 @@ class RecordingCommand : public Command {
     stat_ = app.add_subcommand(
         "stat", "threads, sequencers by kind, values logged and predicted, bytes, how it ended");
     stat_->add_option("DIR", folder_, "the recording")->required();
+    stat_->add_option("--json", json_, "write it as JSON to this file instead; - is standard output")
+        ->type_name("FILE");
     check_ =
         app.add_subcommand("check", "read every chunk and every item; a recording cut short is no damage");
-    check_->add_option("DIR", folder_, "the recording")->required();
+    check_->add_option("DIR", folders_, "the recordings")->required();
     dump_ = app.add_subcommand("dump", "one item a line: thread, values predicted before it, the item");
     dump_->add_option("--thread", thread_, "this thread only")->type_name("N");
     dump_->add_option("--limit", limit_, "no more than N items")->type_name("N");
@@ -58,6 +64,17 @@ class RecordingCommand : public Command {
   }
 
   int run(const std::vector<std::string>&) override {
+    if (!check_->parsed()) return run_on_one();
+    int worst = kExitClean;
+    for (const std::string& folder : folders_) {
+      folder_ = folder;
+      worst = std::max(worst, run_on_one());
+    }
+    return worst;
+  }
+
+ private:
+  int run_on_one() {
     wait_for_writer(folder_, kWriterMilliseconds);
     auto reader = Reader::open(folder_);
     if (!reader) return fail(reader.error().message);
@@ -66,7 +83,6 @@ class RecordingCommand : public Command {
     return dump(*reader);
   }
 
- private:
   static int fail(const std::string& what) {
     complain(what);
     return kExitUsage;
@@ -103,8 +119,19 @@ class RecordingCommand : public Command {
   }
 
   int stat(const Reader& reader) {
+    std::unique_ptr<ReportFile> file;
+    if (!json_.empty()) {
+      auto opened = ReportFile::open(json_);
+      if (!opened) return fail(opened.error().message);
+      file = std::move(*opened);
+    }
     auto summary = summarise(reader);
     if (!summary) return fail(summary.error().message);
+    if (file != nullptr) {
+      if (Status written = file->write(json_of(reader, *summary)); !written)
+        return fail(written.error().message);
+      return kExitClean;
+    }
     const Description& description = reader.description();
     std::string command;
     for (const std::string& word : description.command) {
@@ -257,6 +284,8 @@ class RecordingCommand : public Command {
   CLI::App* check_ = nullptr;
   CLI::App* dump_ = nullptr;
   std::string folder_;
+  std::vector<std::string> folders_;
+  std::string json_;
   std::optional<std::uint32_t> thread_;
   std::uint64_t limit_ = ~std::uint64_t{0};
 };

@@ -2,13 +2,17 @@
 // look around.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/recording_json.h"
+#include "cli/reporting.h"
 #include "recording/reader.h"
 #include "replay/printer.h"
 #include "replay/sites.h"
@@ -30,7 +34,7 @@ class ReplayCommand : public Command {
  public:
   std::string name() const override { return "replay"; }
   std::string summary() const override { return "run a recording again, exactly, and verify it"; }
-  std::string usage() const override { return "replay [options] RECORDING"; }
+  std::string usage() const override { return "replay [options] RECORDING..."; }
   std::string examples() const override {
     return "  deadheat run --mode record --out run.dh -- ./bank 8   record\n"
            "  deadheat replay run.dh                                replay all threads; 0 if all is "
@@ -43,7 +47,7 @@ class ReplayCommand : public Command {
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("RECORDING", folder_, "the recording's folder")->required();
+    app.add_option("RECORDING", folders_, "the recording's folder; several: one after the other")->required();
     app.add_option("--until", until_, "stop after the synchronisation with this number (see --print syncs)");
     app.add_option("--thread", thread_, "only this thread; 0 is the main thread");
     app.add_option("--print", printed_, "print each event: accesses, calls, syncs (several: a comma between)")
@@ -51,10 +55,30 @@ class ReplayCommand : public Command {
         ->check(CLI::IsMember({"accesses", "calls", "syncs"}));
     app.add_flag("--observe", observe_,
                  "interleave the threads as recorded, as an analysis sees them, but print nothing");
+    app.add_option("--json", json_, "write what was verified as JSON to this file; - is standard output")
+        ->type_name("FILE");
     app.add_flag("--quiet", quiet_, "say nothing if all is verified");
   }
 
   int run(const std::vector<std::string>&) override {
+    if (folders_.size() > 1 && !json_.empty())
+      return fail(fmt::format("--json: expected one recording, found {}", folders_.size()));
+    int worst = kExitClean;
+    for (const std::string& folder : folders_) {
+      folder_ = folder;
+      worst = std::max(worst, run_on_one());
+    }
+    return worst;
+  }
+
+ private:
+  int run_on_one() {
+    std::unique_ptr<ReportFile> file;
+    if (!json_.empty()) {
+      auto opened = ReportFile::open(json_);
+      if (!opened) return fail(opened.error().message);
+      file = std::move(*opened);
+    }
     Result<recording::Reader> reader = recording::Reader::open(folder_);
     if (!reader) return fail(reader.error().message);
     if (!reader->note().empty()) complain(reader->note());
@@ -90,31 +114,39 @@ class ReplayCommand : public Command {
       return (*world)->run(options);
     }();
     if (!summary) return fail(summary.error().message);
-    if (summary->divergence) return report_divergence(*reader, **world, *summary->divergence, is_observed);
-    if (!quiet_) print_summary(*reader, *summary);
-    return kExitClean;
+    std::string place;
+    if (summary->divergence) place = place_of_divergence(*reader, **world, *summary->divergence, is_observed);
+    if (file != nullptr) {
+      if (Status written = file->write(json_of(*reader, *summary, place)); !written)
+        return fail(written.error().message);
+    }
+    if (summary->divergence) return report_divergence(*summary->divergence, place);
+    if (!quiet_ && json_ != "-") print_summary(*reader, *summary);
+    // What could be read of a damaged recording is not all of it.
+    return reader->completeness() == recording::Completeness::kDamaged ? kExitUsage : kExitClean;
   }
 
- private:
   static int fail(const std::string& what) {
     complain(what);
     return kExitUsage;
   }
 
   // A bare replay does not know places: the thread is replayed once more, observed.
-  static int report_divergence(const recording::Reader& reader, replay::World& world,
-                               const replay::Divergence& divergence, bool is_observed) {
-    std::string place;
-    if (is_observed) {
-      place = replay::place_of(world.program(), divergence.site).text();
-    } else if (auto again = replay::World::open(reader, replay::Variant::kObserved); again) {
+  static std::string place_of_divergence(const recording::Reader& reader, replay::World& world,
+                                         const replay::Divergence& divergence, bool is_observed) {
+    if (is_observed) return replay::place_of(world.program(), divergence.site).text();
+    if (auto again = replay::World::open(reader, replay::Variant::kObserved); again) {
       replay::Observer nobody;
       (*again)->add(nobody);
       replay::RunOptions options;
       options.thread = divergence.thread;
       if (Result<replay::Summary> summary = (*again)->run(options); summary && summary->divergence)
-        place = replay::place_of((*again)->program(), summary->divergence->site).text();
+        return replay::place_of((*again)->program(), summary->divergence->site).text();
     }
+    return {};
+  }
+
+  static int report_divergence(const replay::Divergence& divergence, const std::string& place) {
     complain(fmt::format(
         "the replay diverged in thread {}, region {} (after synchronisation {}): {}; last access: {}; {}",
         divergence.thread.value(), divergence.region, divergence.last_number, divergence.what,
@@ -144,7 +176,9 @@ class ReplayCommand : public Command {
     fmt::print("\n");
   }
 
+  std::vector<std::string> folders_;
   std::string folder_;
+  std::string json_;
   std::optional<std::uint64_t> until_;
   std::optional<std::uint32_t> thread_;
   std::vector<std::string> printed_;

@@ -7,7 +7,7 @@
 
 A recording counts as faithful when the program itself ended as it does unrecorded, `deadheat recording check` finds
 nothing wrong, and `deadheat replay` has verified every region of every thread. Programs are those of tests/programs.
-Builds are cached in BUILD_DIR/test-replay. The last line says `N of N recordings verified`; exit code 1 if not all.
+Builds are cached in BUILD_DIR/test-replay; each process checks or replays many recordings of one program. The last line says `N of N recordings verified`; exit code 1 if not all.
 """
 
 import argparse
@@ -24,6 +24,8 @@ FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "programs"))
 import labels  # noqa: E402
+
+BATCH = 20  # recordings that one process checks, and another replays
 
 
 def run_process(command, timeout):
@@ -48,38 +50,53 @@ class Subject:
     def build(self, options, work):
         self.binary = work / f"{self.name.replace('/', '.')}{self.level}"
         wrapper = options.build_dir / "bin" / ("deadheat-c++" if self.is_cxx else "deadheat-cc")
-        newest = max(p.stat().st_mtime for p in (self.source, FOLDER, options.build_dir / "lib" / "deadheat" /
-                                                 "libdeadheat_record.a", options.build_dir / "lib" / "deadheat" /
-                                                 "deadheat_plugin.so"))
+        library = options.build_dir / "lib" / "deadheat"
+        newest = max(p.stat().st_mtime for p in (self.source, library / "libdeadheat_record.a", library / "deadheat_plugin.so",
+                                                 *(ROOT / "tests" / "programs").glob("*.h")))
         if self.binary.exists() and self.binary.stat().st_mtime > newest:
             return None
         code, err = run_process([wrapper, "--deadheat-mode=record", self.level, "-g", "-pthread", "-I", ROOT / "include",
                                  *self.flags, self.source, "-o", self.binary], 300)
         return None if code == 0 else f"cannot be built: {err.strip()[:300]}"
 
-    def once(self, options, arguments):
-        """One recording and its replay: what is wrong, or None."""
-        tool = options.build_dir / "bin" / "deadheat"
-        folder = Path(tempfile.mkdtemp(prefix="deadheat-fidelity-"))
-        recording = folder / "recording"
-        try:
-            code, err = run_process([tool, "run", "--mode", "record", "--quiet", "--out", recording, "--", self.binary,
-                                     *arguments], options.timeout)
+    def record(self, options, arguments, recording):
+        """One recording: what is wrong with it, or None."""
+        code, err = run_process([options.tool, "run", "--mode", "record", "--quiet", "--out", recording, "--", self.binary,
+                                 *arguments], options.timeout)
+        if code is None:
+            return "recording did not end"
+        if code in (2, 70) and "deadheat:" in err:
+            return f"recording: {err.strip()[:300]}"
+        return None
+
+    @staticmethod
+    def verify(options, recordings):
+        """Checks and replays all of them, in one process each: what is wrong, or None."""
+        for step in ("recording check", "replay"):
+            code, err = run_process([options.tool, *step.split(), *recordings], options.timeout * len(recordings))
             if code is None:
-                return "recording did not end"
-            if code in (2, 70) and "deadheat:" in err:
-                return f"recording: {err.strip()[:300]}"
-            for step in ("recording check", "replay"):
-                code, err = run_process([tool, *step.split(), recording], options.timeout)
-                if code is None:
-                    return f"{step} did not end"
-                if code != 0:
-                    return f"{step}: exit code {code}: {err.strip()[-400:]}"
-            return None
+                return f"{step} did not end"
+            if code != 0:
+                return f"{step}: exit code {code}: {err.strip()[-400:]}"
+        return None
+
+    def batch(self, options, runs):
+        """Recordings of these runs (their arguments) and their replays: what is wrong with each, None if nothing is."""
+        folder = Path(tempfile.mkdtemp(prefix="deadheat-fidelity-"))
+        try:
+            recordings = [folder / str(number) for number in range(len(runs))]
+            problems = [self.record(options, arguments, recording) for arguments, recording in zip(runs, recordings)]
+            good = [recording for recording, problem in zip(recordings, problems) if problem is None]
+            if good and self.verify(options, good) is not None:
+                problems = [problem or self.verify(options, [recording])
+                            for problem, recording in zip(problems, recordings)]
+            if options.keep:
+                bad = [recording for recording, problem in zip(recordings, problems) if problem] or recordings[-1:]
+                if bad[0].exists():
+                    shutil.rmtree(options.keep, ignore_errors=True)
+                    shutil.copytree(bad[0], options.keep)
+            return problems
         finally:
-            if options.keep and recording.exists():
-                shutil.rmtree(options.keep, ignore_errors=True)
-                shutil.copytree(recording, options.keep)
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -112,6 +129,7 @@ def main():
     parser.add_argument("--keep", type=Path, help="leave the last recording here")
     options = parser.parse_args()
     options.build_dir = options.build_dir.resolve()
+    options.tool = options.build_dir / "bin" / "deadheat"
     work = options.build_dir / "test-replay"
     work.mkdir(parents=True, exist_ok=True)
 
@@ -123,17 +141,20 @@ def main():
                 problems.append(f"{subject.name} {subject.level}: {problem}")
                 bad[subject.level] = bad.get(subject.level, 0) + len(subject.runs)
                 subject.runs = []
-        tasks = {pool.submit(subject.once, options, arguments): (subject, arguments)
-                 for subject in subjects for arguments in subject.runs}
-        for done, task in enumerate(concurrent.futures.as_completed(tasks), 1):
-            subject, arguments = tasks[task]
-            problem = task.result()
-            counts = good if problem is None else bad
-            counts[subject.level] = counts.get(subject.level, 0) + 1
-            if problem:
-                problems.append(f"{subject.name} {subject.level} {' '.join(arguments)}: {problem}")
+        tasks = {pool.submit(subject.batch, options, subject.runs[i:i + BATCH]): (subject, subject.runs[i:i + BATCH])
+                 for subject in subjects for i in range(0, len(subject.runs), BATCH)}
+        total = sum(len(subject.runs) for subject in subjects)
+        for task in concurrent.futures.as_completed(tasks):
+            subject, runs = tasks[task]
+            for arguments, problem in zip(runs, task.result()):
+                counts = good if problem is None else bad
+                counts[subject.level] = counts.get(subject.level, 0) + 1
+                if problem:
+                    problems.append(f"{subject.name} {subject.level} {' '.join(arguments)}: {problem}")
+                    print(problems[-1], file=sys.stderr, flush=True)
             if sys.stderr.isatty():
-                sys.stderr.write(f"\r\x1b[K{done} of {len(tasks)}, {sum(bad.values())} not verified")
+                done = sum(good.values()) + sum(bad.values())
+                sys.stderr.write(f"\r\x1b[K{done} of {total}, {sum(bad.values())} not verified")
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     for problem in sorted(problems):

@@ -11,6 +11,7 @@ The last line says `N of N recordings verified`; exit code 1 if not all.
 """
 
 import argparse
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -20,12 +21,18 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-sys.path.insert(0, str(ROOT / "tests" / "projects"))
 
 from record import recording_variant  # noqa: E402
-from run import projects  # noqa: E402
 from variants import BenchError  # noqa: E402
 from workloads import Where  # noqa: E402
+
+
+def projects():
+    """Those of tests/projects/run.py; bench has a run.py too."""
+    spec = importlib.util.spec_from_file_location("test_projects", ROOT / "tests" / "projects" / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.projects()
 
 
 def steps(tool, command, out, folder, check, timeout):

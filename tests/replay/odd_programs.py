@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Programs that are built or linked in unusual ways, recorded and replayed: every region verified, at -O0 and -O2.
+
+    tests/replay/odd_programs.py BUILD_DIR [unittest arguments]
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent / "odd"
+BUILD = Path(sys.argv.pop(1)).resolve()
+RUNS = 3
+
+
+class Odd(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="deadheat-odd-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_all(self, command):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
+        return done.stdout
+
+    def compile(self, source, output, *flags):
+        wrapper = BUILD / "bin" / ("deadheat-c++" if source.endswith(".cc") else "deadheat-cc")
+        self.run_all([wrapper, "--deadheat-mode=record", "-g", "-pthread", *flags, SOURCES / source, "-o", self.folder / output])
+        return self.folder / output
+
+    def verify(self, *command):
+        tool = BUILD / "bin" / "deadheat"
+        recording = self.folder / "recording"
+        for _ in range(RUNS):
+            self.run_all([tool, "run", "--mode", "record", "--quiet", "--force", "--out", recording, "--", *command])
+            self.run_all([tool, "recording", "check", recording])
+            self.assertIn("100 % verified", self.run_all([tool, "replay", recording]))
+
+    def test_openmp(self):
+        for level in ("-O0", "-O2"):
+            self.verify(self.compile("openmp.c", "openmp" + level, level, "-fopenmp"))
+
+    def test_a_library_is_loaded_again(self):
+        for level in ("-O0", "-O2"):
+            plugin = self.compile("plugin.cc", f"plugin{level}.so", level, "-fPIC", "-shared")
+            self.verify(self.compile("loader.cc", "loader" + level, level), plugin)
+
+    def test_replays_and_recordings_as_json(self):
+        program = self.compile("naked.c", "naked", "-O1")
+        tool, recording, file = BUILD / "bin" / "deadheat", self.folder / "recording", self.folder / "out.json"
+        self.verify(program)
+        self.assertIn("100 % verified", self.run_all([tool, "replay", "--json", file, recording]))
+        replay = json.loads(file.read_text())
+        self.assertEqual((replay["schema"], replay["verified"]), ("deadheat-replay/1", True))
+        self.assertEqual(replay["summary"]["threads"], 1)
+        self.assertGreater(replay["summary"]["regions"], 0)
+        self.assertEqual(replay["threads"][0]["outcome"], "ended")
+        self.assertNotIn("divergence", replay)
+        self.assertEqual(json.loads(self.run_all([tool, "replay", "--json", "-", recording]))["schema"], "deadheat-replay/1")
+        stat = json.loads(self.run_all([tool, "recording", "stat", "--json", "-", recording]))
+        self.assertEqual(stat["schema"], "deadheat-recording/1")
+        self.assertEqual(stat["recording"]["command"], [str(program)])
+        self.assertEqual(stat["recording"]["ended"]["exit"], 0)
+        self.assertEqual(stat["summary"]["values"], replay["summary"]["values"])
+
+    def test_several_recordings_in_one_command(self):
+        program = self.compile("naked.c", "naked", "-O1")
+        tool = BUILD / "bin" / "deadheat"
+        folders = [self.folder / name for name in "ab"]
+        for folder in folders:
+            self.run_all([tool, "run", "--mode", "record", "--quiet", "--out", folder, "--", program])
+        self.assertEqual(self.run_all([tool, "replay", *folders]).count("100 % verified"), 2)
+        self.assertEqual(self.run_all([tool, "recording", "check", *folders]).count("nothing wrong"), 2)
+        # The worst decides, and the others are done all the same.
+        (folders[0] / "log").write_bytes(b"DHLOG")
+        for command in (["replay"], ["recording", "check"]):
+            done = subprocess.run([tool, *command, *folders], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2)
+            self.assertTrue("100 % verified" in done.stdout or "nothing wrong" in done.stdout)
+
+    def test_naked_functions(self):
+        for level in ("-O0", "-O2"):
+            self.verify(self.compile("naked.c", "naked" + level, level))
+
+
+if __name__ == "__main__":
+    unittest.main()
