@@ -82,6 +82,33 @@ class Odd(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertTrue("100 % verified" in done.stdout or "nothing wrong" in done.stdout)
 
+    def test_a_stored_recording_of_version_1_is_replayed_and_analysed(self):
+        stored, tool = SOURCES.parent.parent / "recordings" / "version-1.dh", BUILD / "bin" / "deadheat"
+        self.assertIn("3 threads, 64 regions, 153 values read (66 from the log), 36 stores: 100 % verified",
+                      self.run_all([tool, "replay", stored]))
+        done = subprocess.run([tool, "analyze", "--json", "-", "--quiet", stored], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 66, done.stderr)
+        findings = json.loads(done.stdout)["findings"]
+        self.assertEqual([(f["variable"]["name"], f["accesses"][0]["location"]["line"]) for f in findings], [("statistics", 19)])
+
+    def test_a_recording_of_another_version_is_refused(self):
+        stored, tool = SOURCES.parent.parent / "recordings" / "version-1.dh", BUILD / "bin" / "deadheat"
+        later = self.folder / "later.dh"
+        shutil.copytree(stored, later)
+        description = json.loads((later / "recording.json").read_text())
+        (later / "recording.json").write_text(json.dumps({**description, "format": 2}))
+        for command in ("replay", "analyze"):
+            done = subprocess.run([tool, command, later], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("version", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_the_last_region_of_a_process_that_ends_in_order_is_verified(self):
+        self.verify(self.compile("naked.c", "naked", "-O1"))
+        lines = self.run_all([BUILD / "bin" / "deadheat", "recording", "dump", "--thread", "0", self.folder / "recording"]).splitlines()
+        self.assertIn("thread finishing", lines[-2])
+        self.assertIn("end", lines[-1])
+
     def test_naked_functions(self):
         for level in ("-O0", "-O2"):
             self.verify(self.compile("naked.c", "naked" + level, level))

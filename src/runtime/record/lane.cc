@@ -53,6 +53,10 @@ void log_sequencer(uint8_t kind, const volatile void* object, uint64_t extra = 0
   sequence(record, kind, number(object), extra);
 }
 
+void log_sequencer_if_at_rest(DhRecord* record) {
+  if (record->invisible != 0) log_sequencer(kThreadFinishing, nullptr);
+}
+
 // Where the call stands in the program is not logged: replay knows which call it is.
 void log_access(uint8_t kind, const void* address, size_t size) {
   DhRecord* const record = logging();
@@ -116,6 +120,8 @@ void initialise() {
 int finish(int status) {
   if (__atomic_exchange_n(&finished, true, __ATOMIC_ACQ_REL) || arena == nullptr) return status;
   DhRecord* const record = __dh_record;
+  // Also a digest of the last region, unless a signal ends the process in the middle of one.
+  if (record != &discard) log_sequencer_if_at_rest(record);
   Inside const inside(record);
   end_stream(record, kProcessEnded, status);
   arena->wall_nanoseconds = clock_nanoseconds(CLOCK_MONOTONIC) - wall_at_start;
