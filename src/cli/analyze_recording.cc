@@ -101,8 +101,8 @@ class Analysis {
 
   Result<report::Report> run(triage::Suppressions& suppressions) {
     replay::Borders borders(locations_);
-    if (Status pass = read(borders); !pass) return pass.error();
     report::Report report;
+    if (Status pass = read(borders, report); !pass) return pass.error();
     if (Status pass = detect(borders, report); !pass) return pass.error();
     if (Status pass = look(borders, report, suppressions); !pass) return pass.error();
     describe(report);
@@ -131,7 +131,7 @@ class Analysis {
   }
 
   // How memory is accessed, and whether there is code that can order what nobody sees.
-  Status read(replay::Borders& borders) {
+  Status read(replay::Borders& borders, report::Report& report) {
     Result<std::unique_ptr<World>> world = World::open(reader_, replay::Variant::kObserved);
     if (!world) return world.error();
     replay::InvisibleCalls calls((*world)->program());
@@ -141,12 +141,35 @@ class Analysis {
       return std::any_of(detectors_.begin(), detectors_.end(),
                          [&](const std::string& spec) { return spec.find(name) != std::string::npos; });
     };
-    // Which of the two it is to be will be known when the calls are.
-    if (detectors_.empty())
-      detectors_ =
-          calls.unknown() == 0 ? std::vector<std::string>{"hb"} : std::vector<std::string>{"hb", "rdit"};
-    has_pairs_ = calls.unknown() != 0 && asks_for("rdit");
+    if (calls.unknown() != 0 && (detectors_.empty() || asks_for("rdit"))) {
+      if (Status pass = reach(report); !pass) return pass;
+    }
+    if (detectors_.empty()) detectors_ = {"hb"};
     needs_names_ = asks_for("rdit") || asks_for("mcm");
+    return Nothing{};
+  }
+
+  // What invisible code can reach; and whether that matters. Everything but rdit takes such code for nothing,
+  // and gives false alarms where it orders threads.
+  Status reach(report::Report& report) {
+    Result<std::unique_ptr<World>> world = World::open(reader_, replay::Variant::kObserved);
+    if (!world) return world.error();
+    locations_.restart();
+    ReachableSets unused;
+    replay::BarrierPairs pairs((*world)->program(), locations_, unused, [](const Event&) {});
+    pairs.mark_reached();
+    if (Status pass = replay("reading calls", **world, {&pairs}); !pass) return pass;
+    report.statistics["invisible calls"] = std::to_string(pairs.calls());
+    has_pairs_ = !detectors_.empty() || pairs.is_shared();
+    if (pairs.unbounded() != 0 && has_pairs_)
+      report.notes.push_back(
+          fmt::format("{} calls into code that was not recorded can reach more than was "
+                      "looked at: all memory counts as reachable there",
+                      pairs.unbounded()));
+    if (!detectors_.empty() || !pairs.is_shared()) return Nothing{};
+    // The second one counts, unless there is too much for it.
+    detectors_ = {"hb", "rdit"};
+    is_chosen_ = true;
     return Nothing{};
   }
 
@@ -165,13 +188,15 @@ class Analysis {
     if (!world) return world.error();
     const auto deliver = [&](const Event& event) {
       for (detect::Pipeline& pipeline : pipelines_) pipeline.on_event(EventIndex(events_), event);
-      ++events_;
+      // As for traces: a solver would take an hour to read more.
+      constexpr std::uint64_t kLong = 5'000'000;
+      if (++events_ == kLong && is_chosen_) pipelines_.pop_back();
     };
     Passage passage(*this, **world, borders,
                     [&](const Event& event, const AccessOrigin*) { deliver(event); });
     if (Status pass = replay("detecting", **world, passage.observers()); !pass) return pass;
     if (needs_names_) passage.events.name_all(names_);
-    if (has_pairs_) choose(passage.pairs, report);
+    if (is_chosen_) choose(report);
     for (std::size_t i = 0; i < pipelines_.size(); ++i) {
       pipelines_[i].finish();
       if (Status status = pipelines_[i].status(); !status) return status;
@@ -179,27 +204,24 @@ class Analysis {
     return Nothing{};
   }
 
-  // Everything but rdit takes invisible code for nothing, and gives false alarms where it orders threads.
-  void choose(const replay::BarrierPairs& pairs, report::Report& report) {
-    report.statistics["invisible calls"] = std::to_string(pairs.calls());
-    if (pairs.unbounded() != 0)
+  // rdit instead of hb, if it has come to the end.
+  void choose(report::Report& report) {
+    const std::string why = fmt::format(
+        "{} calls into code that was not recorded can reach what threads share, "
+        "and may order them unseen",
+        report.statistics["invisible calls"]);
+    if (pipelines_.size() == 1) {
+      detectors_.pop_back();
       report.notes.push_back(
-          fmt::format("{} calls into code that was not recorded can reach more than was "
-                      "looked at: all memory counts as reachable there",
-                      pairs.unbounded()));
-    if (!request_.detectors.empty()) return;
-    const bool is_shared = pairs.is_shared();
-    if (is_shared)
-      report.notes.push_back(
-          fmt::format("{} calls into code that was not recorded can reach what threads share, and may order "
-                      "them unseen: rdit instead of hb (--detectors hb takes them for nothing)",
-                      pairs.calls()));
-    const std::size_t dropped = is_shared ? 0 : 1;
-    detectors_.erase(detectors_.begin() + static_cast<std::ptrdiff_t>(dropped));
-    // The one that stays writes to its own list.
-    lists_[dropped].races.clear();
-    pipelines_.erase(pipelines_.begin() + static_cast<std::ptrdiff_t>(dropped));
-    if (dropped == 0) kept_list_ = 1;
+          fmt::format("{}: hb, the run being too long for rdit, takes them for nothing", why));
+      return;
+    }
+    report.notes.push_back(
+        fmt::format("{}: rdit instead of hb (--detectors hb takes them for nothing)", why));
+    detectors_.erase(detectors_.begin());
+    pipelines_.erase(pipelines_.begin());
+    lists_[0].races.clear();
+    kept_list_ = 1;
   }
 
   Status look(const replay::Borders& borders, report::Report& report, triage::Suppressions& suppressions) {
@@ -374,7 +396,7 @@ class Analysis {
           events((analysis.locations_.restart(), analysis.locations_), borders, sink),
           pairs(world.program(), analysis.locations_, analysis.names_.reachable,
                 [sink](const Event& event) { sink(event, nullptr); }) {
-      if (is_with_pairs) events.keep_private_accesses();
+      if (is_with_pairs) events.set_barriers();
     }
     std::vector<replay::Observer*> observers() {
       std::vector<replay::Observer*> all = {&events};
@@ -392,7 +414,8 @@ class Analysis {
   Names names_;
   Locations locations_;
   std::vector<std::string> detectors_;
-  bool has_pairs_ = false;
+  bool has_pairs_ = false;  // BarrierPairs are among the events
+  bool is_chosen_ = false;  // rdit, not asked for
   bool needs_names_ = false;
   std::vector<detect::RaceList> lists_;  // of the pipelines, as they were at first
   std::size_t kept_list_ = 0;            // the first that counts

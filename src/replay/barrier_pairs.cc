@@ -69,6 +69,12 @@ std::uint32_t BarrierPairs::set_of(ThreadId thread, const Reach& reach) {
   }
   const auto [known, is_new] = by_allocations_.try_emplace(std::move(key), 0);
   if (!is_new) return known->second;
+  if (is_marking_) {
+    if (reach.is_everything) locations_.mark(Address(0), ~std::uint64_t{0});
+    for (const Allocation& allocation : reach.allocations) locations_.mark(allocation.base, allocation.size);
+    known->second = 0;
+    return 0;
+  }
   std::vector<ObjectId> members;
   const auto take = [&](ObjectId location, Address, unsigned) { members.push_back(location); };
   if (reach.is_everything) locations_.visit_touched(Address(0), ~std::uint64_t{0}, take);

@@ -6,8 +6,9 @@
 // that was started by such code runs it from its first to its last moment: it can reach what the call that
 // started it could.
 //
-// An observer beside RaceEvents, told after it. Calls that reach the same allocations share one set of
-// locations, which is looked up by the allocations and not made again.
+// An observer beside RaceEvents, told after it; and in a pass of its own before, to mark all that is reached:
+// accesses there are events even if only one thread makes them. Calls that reach the same allocations share
+// one set of locations, which is looked up by the allocations and not made again.
 #pragma once
 
 #include <functional>
@@ -66,6 +67,8 @@ class BarrierPairs final : public Observer {
   std::uint64_t calls() const { return calls_; }
   // Does invisible code of one thread reach what another thread accesses, or its invisible code reaches?
   bool is_shared() const { return is_shared_; }
+  // Marks what is reached: a pass of its own, before the one whose events count.
+  void mark_reached() { is_marking_ = true; }
   // Calls that could reach too much to be looked at.
   std::uint64_t unbounded() const { return unbounded_; }
 
@@ -94,6 +97,7 @@ class BarrierPairs final : public Observer {
   std::uint64_t calls_ = 0;
   std::uint64_t unbounded_ = 0;
   bool is_shared_ = false;
+  bool is_marking_ = false;
 };
 
 }  // namespace deadheat::replay

@@ -120,10 +120,18 @@ bool Locations::is_shared(Address address, std::uint64_t size) {
     const Page* const page = find(at / kPageBytes, false);
     if (page != nullptr && page->has_shared)
       for (std::uint64_t granule = at / 8; granule * 8 < std::min(next, end); ++granule)
-        if (page->owner[granule % kGranules] == kSeveral) return true;
+        if (counts(*page, granule % kGranules)) return true;
     at = next;
   }
   return false;
+}
+
+void Locations::mark(Address address, std::uint64_t size) {
+  for_granules(address, size, /*make=*/false,
+               [](Page& page, unsigned index, std::uint64_t, unsigned, unsigned) {
+                 page.marked.set(index);
+                 page.has_shared = true;
+               });
 }
 
 bool Locations::is_touched_by_others(Address address, std::uint64_t size, ThreadId thread) {

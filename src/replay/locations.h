@@ -48,12 +48,12 @@ class Locations {
   // --- Further passes
 
   // Calls `visit(location, address, size)` for each location of the range; without `all`, only for those that
-  // several threads access.
+  // several threads access or that were marked.
   template <class Visit>
   void visit(Address address, std::uint64_t size, bool all, Visit&& visit) {
     for_granules(address, size, /*make=*/true,
                  [&](Page& page, unsigned index, std::uint64_t granule, unsigned from, unsigned to) {
-                   if (!all && page.owner[index] != kSeveral) return;
+                   if (!all && !counts(page, index)) return;
                    visit_granule(page, index, granule, from, to, visit);
                  });
   }
@@ -88,7 +88,9 @@ class Locations {
     return ObjectId(static_cast<std::uint32_t>(addresses_.size() - 1));
   }
 
-  // Does more than one thread access any of it, at any time?
+  // From now on, and in later passes, the range counts as accessed by several threads.
+  void mark(Address address, std::uint64_t size);
+  // Does more than one thread access any of it, at any time, or is it marked?
   bool is_shared(Address address, std::uint64_t size);
   // Does any other thread than this one access any of it, at any time?
   bool is_touched_by_others(Address address, std::uint64_t size, ThreadId thread);
@@ -115,10 +117,15 @@ class Locations {
     std::array<std::uint8_t, kGranules> locals{};  // bytes that are ever a local's
     std::array<std::uint8_t, kGranules> alive{};   // bytes that are allocated now
     std::bitset<kGranules> managed;                // is ever allocated
+    std::bitset<kGranules> marked;
     bool has_shared = false;
     // Number of the granule's first location, 0 if none yet; or kSplit and a place in split_.
     std::array<std::uint32_t, kGranules> first{};
   };
+
+  static bool counts(const Page& page, unsigned index) {
+    return page.owner[index] == kSeveral || page.marked.test(index);
+  }
 
   template <class Function>
   static void each_segment(unsigned starts, unsigned from, unsigned to, Function&& function) {

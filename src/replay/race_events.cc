@@ -69,7 +69,7 @@ void RaceEvents::access(ThreadId thread, SiteId site, AccessOrigin origin, bool 
   event.site = site;
   event.is_atomic = is_atomic;
   bool is_shared = false;
-  locations_.visit(origin.address, origin.size, keep_private_, [&](ObjectId location, Address, unsigned) {
+  locations_.visit(origin.address, origin.size, /*all=*/false, [&](ObjectId location, Address, unsigned) {
     event.object = location;
     sink_(event, &origin);
     is_shared = true;
@@ -81,7 +81,7 @@ void RaceEvents::plain_access(ThreadId thread, SiteId site, AccessOrigin origin,
   if (locations_.is_there(origin.address)) return access(thread, site, origin, is_write, false);
   // Beyond this many they come as they come: any order is as good as another.
   constexpr std::size_t kMost = 1 << 16;
-  if (!keep_private_ && !locations_.is_shared(origin.address, origin.size)) return;
+  if (!locations_.is_shared(origin.address, origin.size)) return;
   std::vector<Late>& late = state(thread).late;
   if (late.size() >= kMost) return access(thread, site, origin, is_write, false);
   late.push_back({site, origin, is_write, stack_of_ ? stack_of_(thread, site) : std::vector<SiteId>()});
@@ -99,10 +99,8 @@ void RaceEvents::end_region(ThreadId thread) {
 // --- Locals
 
 void RaceEvents::on_local(ThreadId thread, SiteId, Address address, std::uint64_t size) {
-  const bool is_shared = locations_.is_shared(address, size);
-  if (!is_shared && !keep_private_) return;
+  if (size == 0 || !locations_.is_shared(address, size)) return;
   locations_.born(address, size);
-  if (!is_shared || size == 0) return;
   const std::uint64_t begin = address.value();
   auto at = locals_.lower_bound(begin);
   if (at != locals_.begin() && std::prev(at)->first + std::prev(at)->second.size > begin) --at;
@@ -111,7 +109,7 @@ void RaceEvents::on_local(ThreadId thread, SiteId, Address address, std::uint64_
 }
 
 void RaceEvents::on_local_end(ThreadId thread, SiteId site, Address address, std::uint64_t size) {
-  if (keep_private_ || locations_.is_shared(address, size)) locations_.died(address, size);
+  if (locations_.is_shared(address, size)) locations_.died(address, size);
   const auto local = locals_.find(address.value());
   if (local == locals_.end() || state(thread).ignore_writes != 0) return;
   Event event;
@@ -217,8 +215,8 @@ std::uint64_t RaceEvents::lock_number(Address lock) {
   const auto [known, is_new] = locks_.try_emplace(lock.value(), lock_locations_.size());
   if (is_new) {
     lock_locations_.emplace_back();
-    if (keep_private_)
-      locations_.visit(lock, 1, true,
+    if (has_barriers_)
+      locations_.visit(lock, 1, /*all=*/true,
                        [&](ObjectId location, Address, unsigned) { lock_locations_.back() = location; });
   }
   return known->second;

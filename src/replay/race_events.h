@@ -85,9 +85,8 @@ class RaceEvents final : public Observer {
   RaceEvents(Locations& locations, const Borders& borders, Sink sink)
       : locations_(locations), shared_locks_(borders.shared_locks()), sink_(std::move(sink)) {}
 
-  // Accesses of memory that only one thread ever touches are events as well: for detectors that must know
-  // what invisible code can reach.
-  void keep_private_accesses() { keep_private_ = true; }
+  // There are BarrierPairs among the events (barrier_pairs.h): nothing moves across them.
+  void set_barriers() { has_barriers_ = true; }
   // Asked for stacks of accesses whose events come later.
   void set_stacks(std::function<std::vector<SiteId>(ThreadId, SiteId)> stack_of) {
     stack_of_ = std::move(stack_of);
@@ -102,12 +101,11 @@ class RaceEvents final : public Observer {
   void on_local(ThreadId thread, SiteId, Address address, std::uint64_t size) override;
   void on_local_end(ThreadId thread, SiteId site, Address address, std::uint64_t size) override;
 
-  // Before calls of invisible code and behind them nothing is late.
   void on_invisible_arguments(ThreadId thread, SiteId, std::span<const CallWord>) override {
-    if (keep_private_) end_region(thread);
+    if (has_barriers_) end_region(thread);
   }
   void on_invisible_end(ThreadId thread) override {
-    if (keep_private_) end_region(thread);
+    if (has_barriers_) end_region(thread);
   }
 
   // After the pass: names for all that events refer to. A lock has the name of the location where it is, so
@@ -180,7 +178,7 @@ class RaceEvents final : public Observer {
   const std::unordered_set<std::uint64_t>& shared_locks_;
   Sink sink_;
   std::function<std::vector<SiteId>(ThreadId, SiteId)> stack_of_;
-  bool keep_private_ = false;
+  bool has_barriers_ = false;
   std::vector<ThreadState> threads_;
   std::map<std::uint64_t, Local>
       locals_;  // by address, those that ended and whose place is not used again too

@@ -67,6 +67,7 @@ class RaceEventsTest : public ::testing::Test {
     Borders borders(locations);
     for (const Call& call : calls_) call(borders);
     locations.restart();
+    if (is_all_marked_) locations.mark(Address(0), 1 << 20);
     std::vector<std::string> lines;
     RaceEvents events(locations, borders, [&](const Event& event, const AccessOrigin* origin) {
       static constexpr const char* kWords[] = {"r x",  "w x", "acq l", "rel l", "fork ",  "join ", "begin ",
@@ -76,7 +77,7 @@ class RaceEventsTest : public ::testing::Test {
       if (origin != nullptr && origin->is_free) line += " gone";
       lines.push_back(std::move(line));
     });
-    if (keeps_private_) events.keep_private_accesses();
+    if (is_all_marked_) events.set_barriers();
     for (const Call& call : calls_) call(events);
     is_benign_ = [&, events](std::uint64_t address) { return events.is_benign(Address(address)); };
     held_ = events.held(ThreadId(1)).size();
@@ -84,7 +85,7 @@ class RaceEventsTest : public ::testing::Test {
   }
 
   std::vector<Call> calls_;
-  bool keeps_private_ = true;
+  bool is_all_marked_ = true;
   std::function<bool(std::uint64_t)> is_benign_;
   std::size_t held_ = 0;
 };
@@ -245,7 +246,7 @@ TEST_F(RaceEventsTest, ALocalOfAnotherThreadThatIsNotThereYetIsWaitedForAsWell) 
 }
 
 TEST_F(RaceEventsTest, MemoryOfOneThreadNeedsNoEvents) {
-  keeps_private_ = false;
+  is_all_marked_ = false;
   write(1, kX);
   read(1, kX);
   write(1, kY);
