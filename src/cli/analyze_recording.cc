@@ -30,6 +30,13 @@ using replay::Program;
 using replay::RaceEvents;
 using replay::World;
 
+struct Local {
+  Address address;
+  std::uint64_t size = 0;
+  ThreadId thread;
+  SiteId site;
+};
+
 // Everything a report says of one racing access, by sites: names come when the replay is over.
 struct Seen {
   Event event;
@@ -37,6 +44,7 @@ struct Seen {
   std::vector<SiteId> stack;  // innermost first
   std::vector<replay::HeldLock> locks;
   std::optional<std::uint64_t> block;  // the heap block it is in
+  std::optional<Local> local;          // or the local
 };
 
 struct Block {
@@ -73,6 +81,18 @@ class Surroundings final : public replay::Observer {
     }
   }
 
+  void on_local(ThreadId thread, SiteId site, Address address, std::uint64_t size) override {
+    locals_[address.value()] = {address, size, thread, site};
+  }
+
+  // The local that is there, or was there last.
+  std::optional<Local> local_of(Address address) const {
+    auto found = locals_.upper_bound(address.value());
+    if (found == locals_.begin()) return std::nullopt;
+    --found;
+    if (address.value() - found->first >= found->second.size) return std::nullopt;
+    return found->second;
+  }
   std::optional<std::uint64_t> block_of(Address address) const {
     auto found = blocks_.upper_bound(address.value());
     if (found == blocks_.begin()) return std::nullopt;
@@ -89,6 +109,7 @@ class Surroundings final : public replay::Observer {
 
  private:
   const World& world_;
+  std::map<std::uint64_t, Local> locals_;
   std::map<std::uint64_t, Block> blocks_;
   std::map<std::uint64_t, Block> kept_;
   std::map<ThreadId, Block> creators_;
@@ -248,6 +269,7 @@ class Analysis {
       found.locks = tracked->held(event.thread);
       found.block = surroundings.block_of(origin->address);
       if (found.block) surroundings.keep(*found.block);
+      found.local = surroundings.local_of(origin->address);
     });
     RaceEvents& events = passage.events;
     tracked = &events;
@@ -352,6 +374,19 @@ class Analysis {
       variable.offset = address.value() - *second.block;
       variable.allocated = stack_of(program, block.stack);
       variable.thread = block.thread.value();
+    } else if (const Seen& side = second.origin.is_free  ? second
+                                  : first.origin.is_free ? first
+                                                         : second;
+               side.local) {
+      const replay::LocalPlace place = replay::local_of(program, side.local->site);
+      variable.kind = report::VariableKind::kStack;
+      variable.name = place.name;
+      variable.address = side.local->address.value();
+      variable.size = side.local->size;
+      variable.offset = address.value() - side.local->address.value();
+      variable.declared.file = place.file;
+      variable.declared.line = static_cast<int>(place.line);
+      variable.thread = side.local->thread.value();
     }
     finding.variables = {std::move(variable)};
     for (const Seen* seen : {&first, &second}) {

@@ -2,7 +2,9 @@
 
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DataLayout.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 namespace deadheat::replay {
 
@@ -21,6 +23,32 @@ std::optional<GlobalPlace> global_at(const Program& program, Address address) {
     }
   }
   return std::nullopt;
+}
+
+LocalPlace local_of(const Program& program, SiteId site) {
+  const SitePlace where = program.place_of(site);
+  if (where.instance == nullptr || where.instance->code == nullptr) return {};
+  std::size_t index = 0;
+  const Point* const point = where.instance->code->point_of(where.site, index);
+  if (point == nullptr) return {};
+  LocalPlace place;
+  llvm::Value* const local =
+      point->argument != nullptr ? static_cast<llvm::Value*>(point->argument) : point->instruction;
+  const auto take = [&](const llvm::DILocalVariable* described) {
+    place = {described->getName().str(), described->getFilename().str(), described->getLine()};
+  };
+  for (llvm::DbgVariableRecord* record : llvm::findDVRDeclares(local)) take(record->getVariable());
+  if (place.name.empty())
+    for (llvm::DbgDeclareInst* declare : llvm::findDbgDeclares(local)) take(declare->getVariable());
+  if (place.name.empty()) {
+    // Optimised code follows the value in pieces; they agree on the variable.
+    llvm::SmallVector<llvm::DbgValueInst*, 4> values;
+    llvm::SmallVector<llvm::DbgVariableRecord*, 4> records;
+    llvm::findDbgValues(values, local, &records);
+    for (const llvm::DbgVariableRecord* record : records) take(record->getVariable());
+    for (const llvm::DbgValueInst* value : values) take(value->getVariable());
+  }
+  return place;
 }
 
 }  // namespace deadheat::replay

@@ -75,6 +75,10 @@ class Invisible(unittest.TestCase):
         self.assertEqual(self.analyze("rdit")[0], ["bank_total"])
         self.assertEqual(self.analyze()[0], ["bank_total"])
 
+    def test_a_local_is_named(self):
+        self.record("local.c")
+        self.assertEqual(self.analyze()[0], ["left_behind"])
+
     def test_predictors_run_on_recordings(self):
         self.record("unordered.c")
         self.assertEqual(self.analyze("mcm")[0], ["data"])

@@ -103,6 +103,17 @@ class Odd(unittest.TestCase):
             self.assertIn("version", done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
+    def test_a_module_that_is_missing(self):
+        stored, tool = SOURCES.parent.parent / "recordings" / "version-1.dh", BUILD / "bin" / "deadheat"
+        lacking = self.folder / "lacking.dh"
+        shutil.copytree(stored, lacking)
+        module = next(lacking.glob("modules/*.bc"))
+        module.unlink()
+        for command in ("replay", "analyze"):
+            done = subprocess.run([tool, command, lacking], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"{module.name}: missing", done.stderr)
+
     def test_the_last_region_of_a_process_that_ends_in_order_is_verified(self):
         self.verify(self.compile("naked.c", "naked", "-O1"))
         lines = self.run_all([BUILD / "bin" / "deadheat", "recording", "dump", "--thread", "0", self.folder / "recording"]).splitlines()

@@ -9,7 +9,7 @@ static int data;
 static long counters[2][64];
 
 static void* writer(void* unused) {
-  usleep(20000); // both are there, with stacks of their own
+  usleep(20000);  // both are there, with stacks of their own
   long own = 0;
   data = 1;
   count_up(&own);
