@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/recording_json.h"
+#include "cli/replay_both_orders.h"
 #include "cli/reporting.h"
 #include "recording/reader.h"
 #include "replay/printer.h"
@@ -57,6 +58,13 @@ class ReplayCommand : public Command {
                  "interleave the threads as recorded, as an analysis sees them, but print nothing");
     app.add_option("--json", json_, "write what was verified as JSON to this file; - is standard output")
         ->type_name("FILE");
+    app.add_option(
+           "--both-orders", both_orders_,
+           "THREAD:ACCESS,THREAD:ACCESS: stop both threads before these accesses (--print accesses shows "
+           "their numbers), let them happen in either order, and show what becomes of the program")
+        ->delimiter(',');
+    app.add_option("--steps", live_.steps, "with --both-orders: how many steps each order may take");
+    app.add_option("--seconds", live_.seconds, "with --both-orders: how long each order may take");
     app.add_flag("--quiet", quiet_, "say nothing if all is verified");
   }
 
@@ -85,6 +93,7 @@ class ReplayCommand : public Command {
     if (thread_ && !reader->has_thread(ThreadId(*thread_)))
       return fail(
           fmt::format("{}: no thread {}; it has {} threads", folder_, *thread_, reader->threads().size()));
+    if (!both_orders_.empty()) return replay_both_orders(*reader, both_orders_, live_);
     replay::RunOptions options;
     if (until_) options.until = SequencerNumber(*until_);
     if (thread_) options.thread = ThreadId(*thread_);
@@ -184,6 +193,8 @@ class ReplayCommand : public Command {
   std::vector<std::string> printed_;
   bool observe_ = false;
   bool quiet_ = false;
+  std::vector<std::string> both_orders_;
+  replay::live::LiveOptions live_;
 };
 
 }  // namespace

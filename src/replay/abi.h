@@ -6,8 +6,10 @@
 // value. A run of predicted values is counted down instead of up. Stores feed the predictor and the hash
 // exactly as they did when recording.
 //
-// The bodies of the hot hooks are in hook_bodies.h. They are compiled to bitcode twice (replay_hooks.cc):
-// `bare`, for verification only, and `observed`, which also reports every access to the observers.
+// The bodies of the hot hooks are in hook_bodies.h. They are compiled to bitcode three times
+// (replay_hooks.cc): `bare`, for verification only; `observed`, which also reports every access to the
+// observers; and `live`, where every hook is a call, so that it can ask the log or, in a live world, the
+// memory image.
 //
 // C-compatible layouts only.
 #pragma once
@@ -29,6 +31,7 @@ enum DhAccessFlags {
 };
 
 enum { kDhMaxArguments = 16 };  // further ones are not looked at
+enum { kDhMaxResults = 8 };
 
 // The hot state of a replayed thread.
 typedef struct DhReplay {
@@ -47,6 +50,12 @@ typedef struct DhReplay {
   uint64_t argument_pointers;  // bit i: word i is a pointer
   uint32_t argument_count;
   uint64_t arguments[kDhMaxArguments];
+  // Live code only.
+  uint64_t accesses;           // told to observers so far
+  uint64_t stop_at;            // the thread stops before the access that makes `accesses` this; 0: never
+  const uint64_t* call_words;  // the arguments of the call into invisible code that begins
+  uint64_t call_word_count;
+  uint64_t results[kDhMaxResults];  // of the call-back that ended
   uint32_t tags[kDhGranules];
   uint8_t image[((uint64_t)kDhGranules << 3) + 8];
 } DhReplay;
@@ -124,6 +133,19 @@ DH_HOOK void* __dh_rep_jump_buffer(DhReplay* thread, uint64_t environment);
 // Observed only: a local begins, or ends its life.
 DH_HOOK void __dh_rep_local(DhReplay* thread, uint64_t address, uint64_t size, uint32_t site);
 DH_HOOK void __dh_rep_local_end(DhReplay* thread, uint64_t address, uint64_t size, uint32_t site);
+// Live code only: what the hot hooks call there (live/live_hooks.cc).
+DH_HOOK uint64_t __dh_rep_live_load(DhReplay* thread, uint64_t address, uint32_t size, uint32_t site);
+DH_HOOK void __dh_rep_live_store(DhReplay* thread, uint64_t address, uint64_t value, uint32_t size,
+                                 uint32_t site);
+DH_HOOK uint64_t __dh_rep_live_opaque(DhReplay* thread, uint64_t pseudo_address, uint32_t site);
+DH_HOOK void __dh_rep_live_nothing(DhReplay* thread);
+DH_HOOK void __dh_rep_live_invisible(DhReplay* thread, uint64_t target, uint32_t site);
+DH_HOOK void __dh_rep_live_enter(DhReplay* thread);
+// An instruction of the program with an effect and no result.
+DH_HOOK void __dh_rep_live_void(DhReplay* thread, uint32_t site);
+// The address of the callee's copy of `size` bytes at `pointer`; of a local of that size if it is 0.
+DH_HOOK uint64_t __dh_rep_live_by_value(DhReplay* thread, uint64_t pseudo_address, uint32_t site,
+                                        uint64_t pointer, uint64_t size);
 
 // Slow paths of the hot ones.
 DH_HOOK DH_SLOW uint64_t __dh_rep_value_slow(DhReplay* thread, uint64_t address, uint32_t size,

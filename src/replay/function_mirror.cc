@@ -110,7 +110,7 @@ void FunctionMirror::enter() {
   IRBuilder<> builder(&entry, at);
   thread_ = builder.CreateLoad(builder.getPtrTy(), external("__dh_replay"));
   Constant* const instance = external(kInstanceSymbol);
-  if (variant_ == Variant::kObserved) {
+  if (variant_ != Variant::kBare) {
     auto* const base = builder.CreateLoad(builder.getInt64Ty(), instance);
     base->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context_, {}));
     site_base_ = builder.CreateTrunc(base, builder.getInt32Ty());
@@ -127,8 +127,10 @@ void FunctionMirror::enter() {
     if (point.kind != PointKind::kByValue) continue;
     Value* const argument = map_[point.argument];
     // The address of the copy replaces what the caller passed; the log has it.
-    Value* const address = opaque(builder, point.site, argument->getType());
-    argument->replaceAllUsesWith(address);
+    Value* const passed = variant_ == Variant::kLive ? as_word(builder, argument) : nullptr;
+    Value* const address = passed != nullptr ? by_value(builder, point, passed)
+                                             : opaque(builder, point.site, argument->getType());
+    argument->replaceUsesWithIf(address, [&](const Use& use) { return use.getUser() != passed; });
     by_value_[point.argument] = address;
     begin_life(builder, point, address);
   }
@@ -185,7 +187,9 @@ void FunctionMirror::mirror_point(const Point& point) {
     case PointKind::kLocal:
       if (!is_leading(*cast<AllocaInst>(point.instruction))) {
         IRBuilder<> builder(instruction);
-        Value* const address = opaque(builder, point.site, instruction->getType());
+        Value* const address = variant_ == Variant::kLive
+                                   ? dynamic_local(builder, point, *cast<AllocaInst>(instruction))
+                                   : opaque(builder, point.site, instruction->getType());
         begin_life(builder, point, address);
         instruction->replaceAllUsesWith(address);
         instruction->eraseFromParent();
@@ -300,9 +304,23 @@ void FunctionMirror::mirror_opaque(const Point& point) {
     BranchInst::Create(invoke->getNormalDest(), invoke->getIterator());
   }
   IRBuilder<> builder(isa<InvokeInst>(instruction) ? instruction->getPrevNode() : instruction);
+  if (variant_ == Variant::kLive) show_operands(builder, *instruction, point);
   if (!instruction->getType()->isVoidTy())
     instruction->replaceAllUsesWith(opaque(builder, point.site, instruction->getType()));
   instruction->eraseFromParent();
+}
+
+// Live code only. Mathematical functions are computed anew; what has an effect on memory and no result would
+// otherwise pass unnoticed.
+void FunctionMirror::show_operands(IRBuilder<>& builder, Instruction& instruction, const Point& point) {
+  auto* const call = dyn_cast<CallBase>(&instruction);
+  if (call == nullptr) return;
+  bool is_plain = !call->isInlineAsm();
+  for (const Value* argument : call->args())
+    is_plain &= argument->getType()->isFloatingPointTy() || argument->getType()->isIntegerTy();
+  if (is_plain) show_arguments(builder, *call);
+  if (call->getType()->isVoidTy() && !call->isInlineAsm())
+    hooks_.call(builder, "__dh_rep_live_void", {thread_, site_value(point.site)});
 }
 
 void FunctionMirror::mark_unreachable() {
@@ -423,6 +441,13 @@ void FunctionMirror::make_adapter() {
   CallInst* const call = builder.CreateCall(function_->getFunctionType(), function_, arguments);
   call->setCallingConv(function_->getCallingConv());
   call->setAttributes(passing_attributes(context_, function_->getAttributes(), function_->arg_size()));
+  if (variant_ == Variant::kLive && !call->getType()->isVoidTy()) {
+    Value* const thread = builder.CreateLoad(builder.getPtrTy(), external("__dh_replay"));
+    const SmallVector<Value*, 4> words = to_words(builder, call);
+    for (std::size_t i = 0; i < words.size() && i < kDhMaxResults; ++i)
+      builder.CreateStore(words[i], builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread,
+                                                                       offsetof(DhReplay, results) + 8 * i));
+  }
   builder.CreateRetVoid();
 }
 
@@ -443,11 +468,51 @@ Value* FunctionMirror::site_value(uint32_t site) {
 Value* FunctionMirror::opaque(IRBuilder<>& builder, uint32_t site, Type* type) {
   SmallVector<Value*, 4> words;
   const std::size_t count = pieces_of(type, module_.getDataLayout()).size();
-  for (std::size_t i = 0; i < count; ++i)
-    words.push_back(
-        hooks_.call(builder, "__dh_rep_opaque", builder.getInt64Ty(),
-                    {thread_, builder.getInt64(code_.first_pseudo_address() + (site + i) * uint64_t{8})}));
+  for (std::size_t i = 0; i < count; ++i) {
+    Value* const where = builder.getInt64(code_.first_pseudo_address() + (site + i) * uint64_t{8});
+    words.push_back(variant_ == Variant::kLive
+                        ? hooks_.call(builder, "__dh_rep_live_opaque", builder.getInt64Ty(),
+                                      {thread_, where, site_value(site + static_cast<std::uint32_t>(i))})
+                        : hooks_.call(builder, "__dh_rep_opaque", builder.getInt64Ty(), {thread_, where}));
+  }
   return from_words(builder, type, words);
+}
+
+// Live code only: an opaque address whose memory a live world has to make, as a copy of what is at `from`.
+Value* FunctionMirror::fresh_memory(IRBuilder<>& builder, const Point& point, Value* from, Value* size) {
+  Value* const address =
+      hooks_.call(builder, "__dh_rep_live_by_value", builder.getInt64Ty(),
+                  {thread_, builder.getInt64(code_.first_pseudo_address() + point.site * uint64_t{8}),
+                   site_value(point.site), from, size});
+  return builder.CreateIntToPtr(address, builder.getPtrTy());
+}
+
+Value* FunctionMirror::by_value(IRBuilder<>& builder, const Point& point, Value* passed) {
+  return fresh_memory(
+      builder, point, passed,
+      builder.getInt64(module_.getDataLayout().getTypeAllocSize(point.argument->getParamByValType())));
+}
+
+Value* FunctionMirror::dynamic_local(IRBuilder<>& builder, const Point& point, AllocaInst& local) {
+  Value* const count = builder.CreateZExtOrTrunc(local.getArraySize(), builder.getInt64Ty());
+  const std::uint64_t each = module_.getDataLayout().getTypeAllocSize(local.getAllocatedType());
+  return fresh_memory(builder, point, builder.getInt64(0), builder.CreateMul(count, builder.getInt64(each)));
+}
+
+// Where live code finds what it gives to invisible code.
+void FunctionMirror::show_arguments(IRBuilder<>& builder, CallBase& call) {
+  SmallVector<Value*, 8> words;
+  for (Value* argument : call.args()) words.append(to_words(builder, argument));
+  IRBuilder<> entry(&*function_->getEntryBlock().begin());
+  // One buffer for all calls of the function: only one is made at a time.
+  if (arguments_ == nullptr || words.size() > argument_capacity_) {
+    argument_capacity_ = std::max<std::size_t>(words.size(), 8);
+    arguments_ = entry.CreateAlloca(ArrayType::get(builder.getInt64Ty(), argument_capacity_));
+  }
+  for (std::size_t i = 0; i < words.size(); ++i)
+    builder.CreateStore(words[i], builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), arguments_, i));
+  builder.CreateStore(arguments_, field(builder, offsetof(DhReplay, call_words)));
+  builder.CreateStore(builder.getInt64(words.size()), field(builder, offsetof(DhReplay, call_word_count)));
 }
 
 Value* FunctionMirror::as_word(IRBuilder<>& builder, Value* pointer) {

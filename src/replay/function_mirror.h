@@ -66,6 +66,12 @@ class FunctionMirror {
   llvm::Value* field(llvm::IRBuilder<>& builder, std::size_t offset);
   llvm::Value* site_value(std::uint32_t site);
   llvm::Value* opaque(llvm::IRBuilder<>& builder, std::uint32_t site, llvm::Type* type);
+  llvm::Value* fresh_memory(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* from,
+                            llvm::Value* size);
+  llvm::Value* dynamic_local(llvm::IRBuilder<>& builder, const Point& point, llvm::AllocaInst& local);
+  void show_operands(llvm::IRBuilder<>& builder, llvm::Instruction& instruction, const Point& point);
+  llvm::Value* by_value(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* passed);
+  void show_arguments(llvm::IRBuilder<>& builder, llvm::CallBase& call);
   llvm::Value* as_word(llvm::IRBuilder<>& builder, llvm::Value* pointer);
   llvm::Value* materialise(llvm::Instruction* before, llvm::Constant* constant);
   llvm::Constant* external(const char* name);
@@ -84,8 +90,10 @@ class FunctionMirror {
   llvm::Value* thread_ = nullptr;
   llvm::Value* depth_ = nullptr;      // of the function: functions with invokes or setjmp only
   llvm::Value* frame_ = nullptr;      // height of the shadow stack
-  llvm::Value* site_base_ = nullptr;  // observed only
+  llvm::Value* site_base_ = nullptr;  // not in bare code
   llvm::BasicBlock* leave_ = nullptr;
+  llvm::Value* arguments_ = nullptr;  // live only: a buffer
+  std::size_t argument_capacity_ = 0;
   std::string problem_;
 };
 

@@ -13,4 +13,5 @@
         .section .rodata
         carry deadheat_replay_hooks_bare, DEADHEAT_REPLAY_HOOKS_BARE
         carry deadheat_replay_hooks_observed, DEADHEAT_REPLAY_HOOKS_OBSERVED
+        carry deadheat_replay_hooks_live, DEADHEAT_REPLAY_HOOKS_LIVE
         .section .note.GNU-stack, "", @progbits

@@ -12,6 +12,7 @@
 
 #include "instrument/inline_hooks.h"
 #include "replay/hook_bitcode.h"
+#include "replay/live/live_hooks.h"
 #include "replay/slow_hooks.h"
 
 namespace deadheat::replay {
@@ -64,10 +65,14 @@ Result<std::unique_ptr<Jit>> Jit::create(Variant variant) {
   if (!created) return to_error("no just-in-time compiler for this machine", created.takeError());
   jit->jit_ = std::move(*created);
   SymbolMap symbols;
+  const auto define = [&](const char* name, void* address) {
+    symbols[jit->jit_->mangleAndIntern(name)] = {ExecutorAddr::fromPtr(address),
+                                                 JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+  };
   for (const SlowHook& hook : slow_hooks())
-    symbols[jit->jit_->mangleAndIntern(hook.name)] = {
-        ExecutorAddr::fromPtr(variant == Variant::kBare ? hook.bare : hook.observed),
-        JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+    define(hook.name, variant == Variant::kBare ? hook.bare : hook.observed);
+  if (variant == Variant::kLive)
+    for (const LiveHook& hook : live_hooks()) define(hook.name, hook.address);
   JITDylib& main = jit->jit_->getMainJITDylib();
   if (llvm::Error error = main.define(absoluteSymbols(std::move(symbols))))
     return to_error("hooks", std::move(error));

@@ -28,6 +28,7 @@ class Jit {
     Adapter* adapter;
   };
   Result<Code> compile(llvm::orc::JITDylib& library, const ModuleCode& code, std::size_t index);
+  ObjectCache& cache() { return cache_; }
 
  private:
   struct CleanUp;

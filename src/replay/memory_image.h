@@ -35,6 +35,9 @@ class MemoryImage : public Observer {
   // A number of 1 to 8 bytes, if all of it is known.
   std::optional<std::uint64_t> read(Address address, std::uint32_t size) const;
 
+  // There is memory, whatever is in it.
+  void touch(Address address) { page_of(address.value() / kPageBytes); }
+  bool has_page(Address address) const { return find(address.value() / kPageBytes) != nullptr; }
   std::size_t pages() const { return pages_.size(); }
   std::uint64_t known_bytes() const;
 

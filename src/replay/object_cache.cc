@@ -65,7 +65,10 @@ void ObjectCache::remove_old(const std::string& root) const {
 
 std::string ObjectCache::path_of(recording::ModuleId module, std::size_t function) const {
   return folder_ + "/" + recording::to_string(module) +
-         (variant_ == Variant::kBare ? ".bare/" : ".observed/") + std::to_string(function) + ".o";
+         (variant_ == Variant::kBare       ? ".bare/"
+          : variant_ == Variant::kObserved ? ".observed/"
+                                           : ".live/") +
+         std::to_string(function) + ".o";
 }
 
 std::unique_ptr<llvm::MemoryBuffer> ObjectCache::find(recording::ModuleId module,
@@ -78,7 +81,7 @@ std::unique_ptr<llvm::MemoryBuffer> ObjectCache::find(recording::ModuleId module
 }
 
 void ObjectCache::put(recording::ModuleId module, std::size_t function, llvm::StringRef object) {
-  if (folder_.empty()) return;
+  if (folder_.empty() || is_read_only_) return;
   const std::string path = path_of(module, function);
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);

@@ -26,6 +26,8 @@ class ObjectCache {
   // Null if it is not there.
   std::unique_ptr<llvm::MemoryBuffer> find(recording::ModuleId module, std::size_t function) const;
   void put(recording::ModuleId module, std::size_t function, llvm::StringRef object);
+  // From now on nothing is written: a live world leaves no trace.
+  void make_read_only() { is_read_only_ = true; }
 
  private:
   std::string path_of(recording::ModuleId module, std::size_t function) const;
@@ -33,6 +35,7 @@ class ObjectCache {
 
   const Variant variant_;
   std::string folder_;  // empty: off
+  bool is_read_only_ = false;
 };
 
 }  // namespace deadheat::replay

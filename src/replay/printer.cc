@@ -19,10 +19,10 @@ void Printer::on_thread_end(ThreadId thread, const recording::End& end) {
 
 void Printer::on_access(const Access& access) {
   if (!printed_.accesses) return;
-  write_(fmt::format("thread {} {}{} {} byte{} at {:#x} {} {:#x}{}", access.thread.value(),
+  write_(fmt::format("thread {} {}{} {} byte{} at {:#x} {} {:#x} (access {}){}", access.thread.value(),
                      access.is_atomic ? "atomically " : "", access.is_write ? "writes" : "reads", access.size,
                      access.size == 1 ? "" : "s", access.address.value(), access.is_write ? "<-" : "->",
-                     access.value, at(access.site)));
+                     access.value, ++accesses_[access.thread], at(access.site)));
 }
 
 void Printer::on_library_access(ThreadId thread, SiteId site, const recording::LibraryAccess& access) {

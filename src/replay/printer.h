@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "replay/observer.h"
 
@@ -39,6 +40,7 @@ class Printer : public Observer {
   const Program& program_;
   const Printed printed_;
   const Write write_;
+  std::unordered_map<ThreadId, std::uint64_t> accesses_;
 };
 
 }  // namespace deadheat::replay

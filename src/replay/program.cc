@@ -81,6 +81,12 @@ Status Program::prepare(Instance& instance) {
   return Nothing{};
 }
 
+Status Program::prepare_all() {
+  for (const std::unique_ptr<Instance>& instance : instances_)
+    if (Status status = prepare(*instance); !status) return status;
+  return Nothing{};
+}
+
 void* Program::compile(Instance& instance, std::size_t index, Status& status) {
   if (instance.code != nullptr && instance.functions[index] != nullptr) return instance.functions[index];
   struct Busy {

@@ -49,6 +49,11 @@ class Program {
   Adapter* adapter_at(Address function, Status& status);
   void* compile(Instance& instance, std::size_t index, Status& status);
 
+  // All modules, whether their code has run or not.
+  Status prepare_all();
+  // Leave nothing behind from now on.
+  void make_cache_read_only() { jit_->cache().make_read_only(); }
+
   // The module and site that a SiteId stands for.
   SitePlace place_of(SiteId site) const;
   const Instance& instance(std::uint32_t number) const { return *instances_[number]; }

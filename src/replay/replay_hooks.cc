@@ -1,32 +1,36 @@
-// The hot hooks of a replay, compiled to bitcode and inlined into mirrored code: once with DEADHEAT_OBSERVED
-// 0 and once with 1.
+// The hot hooks of a replay, compiled to bitcode and inlined into mirrored code: with DEADHEAT_OBSERVED 0,
+// with 1, and with DEADHEAT_LIVE 1 as well.
 #include "replay/hook_bodies.h"
 
 using namespace deadheat::replay::bodies;
 
 namespace {
 constexpr bool kObserved = DEADHEAT_OBSERVED;
-}
+constexpr bool kLive = DEADHEAT_LIVE;
 
-uint64_t __dh_rep_load1(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 1, site); }
-uint64_t __dh_rep_load2(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 2, site); }
-uint64_t __dh_rep_load4(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 4, site); }
-uint64_t __dh_rep_load8(DhReplay* t, uint64_t a, uint32_t site) { return load<kObserved>(t, a, 8, site); }
+DH_BODY uint64_t load_here(DhReplay* t, uint64_t a, uint32_t size, uint32_t site) {
+  return kLive ? __dh_rep_live_load(t, a, size, site) : load<kObserved>(t, a, size, site);
+}
+DH_BODY void store_here(DhReplay* t, uint64_t a, uint64_t v, uint32_t size, uint32_t site) {
+  if (kLive)
+    __dh_rep_live_store(t, a, v, size, site);
+  else
+    store<kObserved>(t, a, v, size, site);
+}
+}  // namespace
 
-void __dh_rep_store1(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  store<kObserved>(t, a, v, 1, site);
-}
-void __dh_rep_store2(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  store<kObserved>(t, a, v, 2, site);
-}
-void __dh_rep_store4(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  store<kObserved>(t, a, v, 4, site);
-}
-void __dh_rep_store8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  store<kObserved>(t, a, v, 8, site);
-}
+uint64_t __dh_rep_load1(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 1, site); }
+uint64_t __dh_rep_load2(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 2, site); }
+uint64_t __dh_rep_load4(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 4, site); }
+uint64_t __dh_rep_load8(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 8, site); }
+
+void __dh_rep_store1(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 1, site); }
+void __dh_rep_store2(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 2, site); }
+void __dh_rep_store4(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 4, site); }
+void __dh_rep_store8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 8, site); }
 
 void __dh_rep_store_vptr(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
+  if (kLive) return __dh_rep_live_store(t, a, v, 8, site);
   store_vptr<kObserved>(t, a, v, site);
 }
 
@@ -35,14 +39,14 @@ namespace {
 
 template <uint32_t kSize>
 DH_BODY uint64_t load_unaligned(DhReplay* t, uint64_t a, uint32_t site) {
-  if (is_likely((a & 7) <= 8 - kSize)) return load<kObserved>(t, a, kSize, site);
+  if (kLive || is_likely((a & 7) <= 8 - kSize)) return load_here(t, a, kSize, site);
   return __dh_rep_load_any(t, a, kSize, site);
 }
 
 template <uint32_t kSize>
 DH_BODY void store_unaligned(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  if (is_likely((a & 7) <= 8 - kSize))
-    store<kObserved>(t, a, v, kSize, site);
+  if (kLive || is_likely((a & 7) <= 8 - kSize))
+    store_here(t, a, v, kSize, site);
   else
     __dh_rep_store_any(t, a, v, kSize, site);
 }
@@ -65,6 +69,7 @@ void __dh_rep_store_any8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
 uint64_t __dh_rep_opaque(DhReplay* t, uint64_t pseudo_address) { return value(t, pseudo_address, 8, 0); }
 
 void __dh_rep_nothing(DhReplay* t) {
+  if (kLive) return __dh_rep_live_nothing(t);
   if (is_likely(t->run != 0))
     --t->run;
   else
@@ -72,6 +77,7 @@ void __dh_rep_nothing(DhReplay* t) {
 }
 
 void __dh_rep_invisible(DhReplay* t, uint64_t target, uint32_t site) {
+  if (kLive) return __dh_rep_live_invisible(t, target, site);
   if (kObserved) __dh_rep_observe_invisible(t, target, site);
   if (t->run == 0) __dh_rep_invisible_slow(t, target, site);
   if (kObserved && t->wants_calls != 0) __dh_rep_observe_invisible_end(t);
@@ -95,6 +101,7 @@ void* __dh_rep_code(DhInstance* instance, void** code, uint64_t index) {
 
 uint32_t __dh_rep_enter(DhReplay* t, DhInstance* instance, uint64_t function) {
   if (!kObserved) return 0;
+  if (kLive) __dh_rep_live_enter(t);
   if (t->wants_calls != 0) __dh_rep_observe_enter(t, instance, function);
   return t->frame;
 }

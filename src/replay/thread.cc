@@ -81,7 +81,11 @@ Tag tag_of(std::uint32_t size) {
 
 }  // namespace
 
-Thread::Thread(World& world, recording::ThreadStream stream) : world_(world), stream_(std::move(stream)) {}
+Thread::Thread(World& world, recording::ThreadStream stream)
+    : world_(world), id_(stream.thread()), stream_(std::move(stream)) {}
+
+Thread::Thread(World& world, ThreadId id, recording::ThreadStream stream)
+    : world_(world), id_(id), stream_(std::move(stream)) {}
 
 Thread::~Thread() { release(); }
 
@@ -108,6 +112,7 @@ void Thread::resume() {
     if (world_.is_observed())
       hot_->frames = static_cast<std::uint32_t*>(map(sizeof(std::uint32_t) * kDhMaxFrames));
     hot_->wants_calls = world_.wants_calls() ? 1 : 0;
+    hot_->stop_at = world_.stop_of(id_);
     fiber_ = boost::context::fiber(std::allocator_arg, StackAllocator(),
                                    [this](boost::context::fiber&& scheduler) {
                                      scheduler_ = std::move(scheduler);
@@ -128,16 +133,19 @@ void Thread::yield() {
 
 void Thread::body() {
   if (_setjmp(base_) == 0) {
-    world_.notify([&](Observer& observer) { observer.on_thread_begin(id()); });
-    fetch();
+    if (!world_.is_live()) {
+      world_.notify([&](Observer& observer) { observer.on_thread_begin(id()); });
+      fetch();
+    }
     for (;;) {
+      if (world_.is_live()) world_.run_live(*this);
       if (!is_at_item()) diverge("a value belongs to no function");
       step();
       hot_->unwinding = kDhNotUnwinding;  // an exception left the thread's first function
     }
   }
   stores_ = hot_->stores;
-  if (outcome_ == Outcome::kEnded)
+  if (outcome_ == Outcome::kEnded && !world_.is_live())
     world_.notify([&](Observer& observer) { observer.on_thread_end(id(), end_); });
 }
 
@@ -153,11 +161,13 @@ void Thread::diverge(std::string what) {
 }
 
 void Thread::fail(std::string what) {
+  if (world_.is_live()) world_.failed_live(*this, what);
   problem_ = std::move(what);
   leave(Outcome::kFailed);
 }
 
 void Thread::trapped(int signal) {
+  if (world_.is_live()) world_.trapped_live(*this, signal);
   // The recorded thread died of it as well.
   if (hot_->run == 0 && item_.tag == Tag::kEnd) {
     end_ = item_.end;
@@ -169,6 +179,7 @@ void Thread::trapped(int signal) {
 }
 
 void Thread::tick() {
+  if (world_.is_live()) return;
   if (hot_->run != 0 || item_.tag != Tag::kEnd || hot_->stores != ticked_stores_ || world_.is_compiling()) {
     ticked_stores_ = hot_->stores;
     idle_ticks_ = 0;
@@ -210,6 +221,7 @@ void Thread::step() {
       fetch();
       while (open_calls_ > found->second->open_calls) invisible_ends();
       hot_->unwinding = kDhNotUnwinding;
+      live_calls_.resize(found->second->live_calls);
       std::longjmp(found->second->context, 1);
     }
     case Tag::kAccess:
@@ -234,6 +246,8 @@ void Thread::sequencer(SiteId site) {
   ++regions_;
   last_number_ = happened.number.value();
   world_.wait_for_turn(*this, happened.number);
+  if (world_.is_live()) return;
+  if (!live_calls_.empty()) ++live_calls_.back()->sequencers;
   world_.notify([&](Observer& observer) { observer.on_sequencer(id(), site, happened); });
   world_.happened(happened);
   fetch();
@@ -247,9 +261,24 @@ void Thread::callback() {
   world_.notify([&](Observer& observer) { observer.on_callback(id(), item_.callback); });
   Adapter* const adapter = world_.adapter_at(*this, function, count);
   const std::uint32_t frame = hot_->frame;
+  // Looked at again after the call, which may leave by a jump: then nobody looks.
+  const std::size_t open = live_calls_.size();
+  if (open == 0) {
+    base_function_ = function;
+    base_has_returned_ = false;
+  } else {
+    live_calls_.back()->is_in_callback = true;
+  }
   fetch();
   adapter(words);
   hot_->frame = frame;
+  if (open == 0) {
+    base_has_returned_ = true;
+  } else {
+    ++live_calls_[open - 1]->callbacks;
+    live_calls_[open - 1]->is_in_callback = false;
+  }
+  if (world_.is_live()) return;
   if (hot_->unwinding == kDhToLandingPad)
     diverge(fmt::format("an exception landed at depth {}, beyond the call-back it had to leave first",
                         hot_->target));
@@ -262,6 +291,7 @@ void Thread::callback() {
 std::uint64_t Thread::value(std::uint64_t address, std::uint32_t size) {
   while (is_at_item()) {
     step();
+    if (world_.is_live()) return 0;
     if (hot_->unwinding != kDhNotUnwinding) diverge("an exception where no call was made");
   }
   if (hot_->run != 0) {
@@ -282,6 +312,7 @@ std::uint64_t Thread::value(std::uint64_t address, std::uint32_t size) {
 void Thread::nothing() {
   while (is_at_item()) {
     step();
+    if (world_.is_live()) return;
     if (hot_->unwinding != kDhNotUnwinding) diverge("an exception after the call that it should have left");
   }
   if (hot_->run == 0) diverge(fmt::format("a call returned nothing, the log has {}", name_of(item_.tag)));
@@ -289,13 +320,14 @@ void Thread::nothing() {
 }
 
 void Thread::invisible() {
-  while (is_at_item() && hot_->unwinding == kDhNotUnwinding) step();
+  while (is_at_item() && hot_->unwinding == kDhNotUnwinding && !world_.is_live()) step();
 }
 
 void Thread::resume_exception() {
   while (hot_->unwinding == kDhNotUnwinding) {
     if (!is_at_item()) diverge(fmt::format("an exception goes on, the log has {}", name_of(item_.tag)));
     step();
+    if (world_.is_live()) return;
   }
 }
 
@@ -304,6 +336,7 @@ void Thread::unreachable() {
     if (!is_at_item() || hot_->unwinding != kDhNotUnwinding)
       diverge("the code went where control never comes");
     step();
+    if (world_.is_live()) world_.failed_live(*this, "a thread was where control never comes");
   }
 }
 
@@ -320,6 +353,7 @@ void Thread::atomic_sequencer(unsigned operation, SiteId site) {
         return sequencer(site);
     }
     step();
+    if (world_.is_live()) return;
     if (hot_->unwinding != kDhNotUnwinding) diverge("an exception where no call was made");
   }
 }
@@ -328,12 +362,39 @@ void* Thread::jump_buffer(std::uint64_t environment) {
   std::unique_ptr<JumpBuffer>& buffer = buffers_[environment];
   if (buffer == nullptr) buffer = std::make_unique<JumpBuffer>();
   buffer->open_calls = open_calls_;
+  buffer->live_calls = live_calls_.size();
   return buffer->context;
 }
 
 void Thread::invisible_ends() {
   --open_calls_;
   world_.notify([&](Observer& observer) { observer.on_invisible_end(id()); });
+}
+
+// --- Live code
+
+void Thread::stop_before_access() {
+  world_.stopped(*this);
+  yield();
+}
+
+bool Thread::find_callback(Address& function, std::vector<std::uint64_t>& words) {
+  while (item_.tag != Tag::kCallback) {
+    if (item_.tag == Tag::kEnd) return false;
+    fetch();
+  }
+  hot_->run = 0;
+  function = item_.callback.function;
+  words.assign(item_.callback.words.begin(), item_.callback.words.end());
+  base_function_ = function;
+  if (!stream_.next(item_)) item_.tag = Tag::kEnd;
+  return true;
+}
+
+void Thread::jump(std::uint64_t environment) {
+  JumpBuffer& buffer = *buffers_.at(environment);
+  live_calls_.resize(buffer.live_calls);
+  std::longjmp(buffer.context, 1);
 }
 
 }  // namespace deadheat::replay

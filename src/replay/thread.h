@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "recording/reader.h"
 #include "replay/abi.h"
@@ -23,6 +24,18 @@
 namespace deadheat::replay {
 
 class World;
+
+// A call into invisible code that has not returned yet. Live code only; lives in the hook's frame.
+struct OpenCall {
+  std::uint64_t target = 0;
+  SiteId site;
+  const std::uint64_t* words = nullptr;
+  std::uint64_t count = 0;
+  // What the log said of it so far.
+  std::uint32_t sequencers = 0;
+  std::uint32_t callbacks = 0;
+  bool is_in_callback = false;
+};
 
 enum class Outcome : std::uint8_t {
   kNotStarted,
@@ -36,11 +49,13 @@ enum class Outcome : std::uint8_t {
 class Thread {
  public:
   Thread(World& world, recording::ThreadStream stream);
+  // Of a live world, without a log: `stream` is never read.
+  Thread(World& world, ThreadId id, recording::ThreadStream stream);
   ~Thread();
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  ThreadId id() const { return stream_.thread(); }
+  ThreadId id() const { return id_; }
   Outcome outcome() const { return outcome_; }
   bool is_done() const { return outcome_ > Outcome::kRunning; }
   const std::string& problem() const { return problem_; }  // kDiverged, kFailed
@@ -80,6 +95,19 @@ class Thread {
   // killed or stopped in one would stay in it.
   void tick();
 
+  // Live code. The thread is before the access it is to stop at.
+  void stop_before_access();
+  std::vector<OpenCall*>& live_calls() { return live_calls_; }
+  // REQUIRES: it waits for its turn.
+  const recording::Sequencer& next_sequencer() const { return item_.sequencer; }
+  // The function that called back last with no call open: the thread's start routine, main.
+  Address base_function() const { return base_function_; }
+  bool base_has_returned() const { return base_has_returned_; }
+  // Skips what the log says until a call-back; false: there is none.
+  bool find_callback(Address& function, std::vector<std::uint64_t>& words);
+  bool has_jump_buffer(std::uint64_t environment) const { return buffers_.contains(environment); }
+  [[noreturn]] void jump(std::uint64_t environment);
+
   // Waits until the scheduler resumes the thread.
   void yield();
   [[noreturn]] void leave(Outcome outcome);
@@ -88,6 +116,7 @@ class Thread {
   struct JumpBuffer {
     std::jmp_buf context;
     std::uint32_t open_calls = 0;
+    std::size_t live_calls = 0;
   };
 
   void body();
@@ -99,6 +128,7 @@ class Thread {
   void callback();
 
   World& world_;
+  const ThreadId id_;
   recording::ThreadStream stream_;
   recording::Item item_;
   DhReplay* hot_ = nullptr;
@@ -115,6 +145,9 @@ class Thread {
   std::uint64_t stores_ = 0;
   std::uint64_t last_number_ = 0;
   SiteId last_site_;
+  std::vector<OpenCall*> live_calls_;  // innermost last
+  Address base_function_;
+  bool base_has_returned_ = false;
   std::uint64_t ticked_stores_ = 0;
   unsigned idle_ticks_ = 0;
   std::uint32_t open_calls_ = 0;

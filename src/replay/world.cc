@@ -93,6 +93,7 @@ Result<Summary> World::run(const RunOptions& options) {
   DEADHEAT_CHECK(running == nullptr && threads_.empty());
   running = this;
   options_ = options;
+  if (!options.stops.empty()) stops_ = std::make_unique<Stops>(recording_, options.stops);
   for (ThreadId id : recording_.threads()) {
     if (options.thread && *options.thread != id) continue;
     threads_[id] = std::make_unique<Thread>(*this, recording_.stream(id));
@@ -105,9 +106,10 @@ Result<Summary> World::run(const RunOptions& options) {
       run_one_by_one();
     else
       run_in_order();
-    if (failed_ != nullptr) stop_all();
+    if (failed_ != nullptr || !options.stops.empty()) stop_all();
   }
   running = nullptr;
+  if (!unreachable_.empty() && failed_ == nullptr) return Error{unreachable_};
   if (failed_ != nullptr && failed_->outcome() == Outcome::kFailed)
     return Error{fmt::format("thread {}: {}", failed_->id().value(), failed_->problem())};
   Summary summary;
@@ -143,6 +145,7 @@ void World::run_in_order() {
   auto unstarted = threads_.begin();
   if (!threads_.empty()) ready_.push_back(threads_.begin()->second.get());
   while (failed_ == nullptr) {
+    if (stops_ != nullptr && (are_all_stopped() || !unreachable_.empty())) return;
     if (!ready_.empty()) {
       Thread& thread = *ready_.front();
       ready_.pop_front();
@@ -150,18 +153,72 @@ void World::run_in_order() {
       continue;
     }
     const bool is_next = !waiting_.empty() && waiting_.begin()->first <= next_number_;
-    if (!is_next) {
+    if (!is_next && (stops_ == nullptr || !stops_->is_any_kept())) {
       while (unstarted != threads_.end() && unstarted->second->outcome() != Outcome::kNotStarted) ++unstarted;
       if (unstarted != threads_.end()) {
         resume(*unstarted->second);
         continue;
       }
     }
-    if (waiting_.empty()) return;
+    if (waiting_.empty()) break;
     Thread& thread = *waiting_.begin()->second;
     waiting_.erase(waiting_.begin());
-    resume(thread);
+    if (!must_stay(thread)) resume(thread);
   }
+  if (failed_ == nullptr && stops_ != nullptr && unreachable_.empty())
+    unreachable_ = "the recording ended before the threads came to their accesses";
+}
+
+// --- Stops
+
+std::uint64_t World::stop_of(ThreadId thread) const {
+  return stops_ == nullptr ? 0 : stops_->access_of(thread);
+}
+
+void World::stopped(Thread& thread) {
+  if (++stopped_ == 1 && options_.on_stop) options_.on_stop();
+  stops_->keep(thread.id(), thread.regions() == 0 ? 0 : thread.last_number() + 1);
+}
+
+bool World::are_all_stopped() {
+  for (const Stop& stop : stops_->all()) {
+    const auto found = threads_.find(stop.thread);
+    if (found == threads_.end() || found->second->is_done()) {
+      unreachable_ = fmt::format("thread {} ended before its access {}", stop.thread.value(), stop.access);
+      return false;
+    }
+  }
+  if (stopped_ < stops_->all().size()) return false;
+  // Threads that exist by now are to be somewhere: at their first sequencer.
+  is_halting_ = true;
+  while (!ready_.empty()) {
+    Thread& thread = *ready_.front();
+    ready_.pop_front();
+    if (thread.outcome() == Outcome::kNotStarted) resume(thread);
+  }
+  if (options_.at_stops) options_.at_stops();
+  return true;
+}
+
+bool World::must_stay(Thread& thread) {
+  if (stops_ == nullptr || !stops_->is_any_kept()) return false;
+  const recording::Sequencer& next = thread.next_sequencer();
+  if (!stops_->follows(next)) return false;
+  if (stops_->access_of(thread.id()) != 0)
+    unreachable_ = fmt::format(
+        "the recorded order does not allow it: synchronisation {} of thread {}, before its access {}, "
+        "follows "
+        "from what another thread does after the access it has stopped at",
+        next.number.value(), thread.id().value(), stops_->access_of(thread.id()));
+  stops_->keep(thread.id(), next.number.value());
+  return true;
+}
+
+Thread& World::add_thread() {
+  const ThreadId id(threads_.empty() ? 0 : threads_.rbegin()->first.value() + 1);
+  std::unique_ptr<Thread>& thread = threads_[id];
+  thread = std::make_unique<Thread>(*this, id, recording_.stream(recording_.threads().front()));
+  return *thread;
 }
 
 void World::stop_all() {
@@ -173,9 +230,10 @@ void World::stop_all() {
 void World::wait_for_turn(Thread& thread, recording::SequencerNumber number) {
   if (options_.until && number > *options_.until) thread.leave(Outcome::kStopped);
   if (observers_.empty()) return;
-  if (number.value() > next_number_) {
+  if (number.value() > next_number_ || is_halting_) {
     waiting_[number.value()] = &thread;
     thread.yield();
+    if (is_live()) return;
   }
   next_number_ = number.value() + 1;
 }

@@ -18,6 +18,7 @@
 
 #include "recording/reader.h"
 #include "replay/observer.h"
+#include "replay/stops.h"
 #include "replay/thread.h"
 #include "replay/variant.h"
 
@@ -32,6 +33,21 @@ struct RunOptions {
   std::optional<recording::SequencerNumber> until;  // the last sequencer to happen
   std::optional<ThreadId> thread;                   // only this one
   std::function<void(double fraction)> progress;    // called now and then
+  // Live code with observers: runs until every one of these threads is before its access, and the others as
+  // far as that needs; then calls `at_stops` and ends. An error if the recorded order does not allow it.
+  std::vector<Stop> stops;
+  std::function<void()> on_stop;  // the first of them is there
+  std::function<void()> at_stops;
+};
+
+// What takes over when a replayed world goes on without its log (live/live_world.h).
+class Continuation {
+ public:
+  virtual ~Continuation() = default;
+  // On the thread's fiber, with no function of the program running: does what the thread still has to do.
+  [[noreturn]] virtual void run(Thread& thread) = 0;
+  [[noreturn]] virtual void trapped(Thread& thread, int signal) = 0;
+  [[noreturn]] virtual void failed(Thread& thread, const std::string& what) = 0;
 };
 
 struct Divergence {
@@ -79,7 +95,7 @@ class World {
   std::vector<SiteId> stack_of(ThreadId thread) const;
 
   // For threads.
-  bool is_observed() const { return variant_ == Variant::kObserved; }
+  bool is_observed() const { return variant_ != Variant::kBare; }
   bool wants_calls() const;
   bool is_stopping() const { return is_stopping_; }
   bool is_compiling() const;
@@ -93,11 +109,26 @@ class World {
   const std::vector<Observer*>& observers() const { return observers_; }
   static World* current();
 
+  // For live worlds. `continuation` outlives the world's last resume.
+  void go_live(Continuation& continuation) { live_ = &continuation; }
+  bool is_live() const { return live_ != nullptr; }
+  [[noreturn]] void run_live(Thread& thread) { live_->run(thread); }
+  [[noreturn]] void trapped_live(Thread& thread, int signal) { live_->trapped(thread, signal); }
+  [[noreturn]] void failed_live(Thread& thread, const std::string& what) { live_->failed(thread, what); }
+  std::uint64_t stop_of(ThreadId thread) const;
+  void stopped(Thread& thread);
+  const std::map<ThreadId, std::unique_ptr<Thread>>& threads() const { return threads_; }
+  Thread& add_thread();  // one more, without a log
+  std::uint64_t next_number() const { return next_number_; }
+
  private:
   World(const recording::Reader& recording, Variant variant);
   void run_one_by_one();
   void run_in_order();
   void resume(Thread& thread);
+  bool are_all_stopped();
+  // Whether a thread has to stay where it waits, because of those that were stopped.
+  bool must_stay(Thread& thread);
   void stop_all();
   void show_progress();
 
@@ -112,6 +143,11 @@ class World {
   std::uint64_t next_number_ = 0;
   bool is_stopping_ = false;
   Thread* failed_ = nullptr;
+  Continuation* live_ = nullptr;
+  std::unique_ptr<Stops> stops_;
+  std::size_t stopped_ = 0;
+  bool is_halting_ = false;  // every thread that comes to a sequencer waits there
+  std::string unreachable_;  // why the stops cannot be reached
   std::uint64_t total_bytes_ = 0;
 };
 
