@@ -263,6 +263,77 @@ define void @back(ptr %p, i32 %v) {
   expect_verified(replay(), 2);
 }
 
+// What an analysis is told of locals and of invisible calls.
+class Lives final : public Observer {
+ public:
+  bool wants_calls() const override { return true; }
+  void on_local(ThreadId, SiteId, Address address, std::uint64_t size) override {
+    add("born %lx+%lu", address.value(), size);
+  }
+  void on_local_end(ThreadId, SiteId, Address address, std::uint64_t size) override {
+    add("gone %lx+%lu", address.value(), size);
+  }
+  void on_invisible_arguments(ThreadId, SiteId, std::span<const CallWord> words) override {
+    add("call with %zu", words.size());
+    for (const CallWord& word : words) add(word.is_pointer ? "pointer %lx" : "word %lx", word.word);
+  }
+  void on_invisible_end(ThreadId) override { add("call ends"); }
+
+  std::vector<std::string> seen;
+
+ private:
+  template <class... Values>
+  void add(const char* format, Values... values) {
+    char text[100];
+    std::snprintf(text, sizeof text, format, values...);
+    seen.emplace_back(text);
+  }
+};
+
+TEST_F(WorldTest, LocalsAreBornAndGoAndCallsHaveArguments) {
+  program(kInvisible);
+  call(0, 0);
+  thread(0).value(0, 0x7fff0010, 8);
+  thread(0).value(0, 100, 8);
+  thread(0).value(1, 6, 4);
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  Lives lives;
+  expect_verified(replay(Variant::kObserved, {&lives}), 0);
+  EXPECT_THAT(lives.seen, ElementsAre("born 7fff0010+4", "call with 1", "pointer 7fff0010", "call ends",
+                                      "call with 0", "call ends", "gone 7fff0010+4"));
+}
+
+TEST_F(WorldTest, ALocalEndsWithItsScopeAndAnArrayWhereTheStackIsCutBack) {
+  program(R"(
+declare void @outside(ptr)
+declare void @llvm.lifetime.start.p0(i64, ptr)
+declare void @llvm.lifetime.end.p0(i64, ptr)
+declare ptr @llvm.stacksave.p0()
+declare void @llvm.stackrestore.p0(ptr)
+define void @f(i64 %n) {
+  %scoped = alloca [3 x i32], align 4
+  call void @llvm.lifetime.start.p0(i64 12, ptr %scoped)
+  call void @outside(ptr %scoped)
+  call void @llvm.lifetime.end.p0(i64 12, ptr %scoped)
+  %saved = call ptr @llvm.stacksave.p0()
+  %array = alloca i64, i64 %n, align 16
+  call void @outside(ptr %array)
+  call void @llvm.stackrestore.p0(ptr %saved)
+  call void @outside(ptr null)
+  ret void
+})");
+  call(0, 0, {5});
+  thread(0).value(0, 0x7fff0010, 8);
+  thread(0).value(1, 0x7ffe0000, 8);
+  thread(0).end(2, EndKind::kProcessEnded, 0);
+  Lives lives;
+  expect_verified(replay(Variant::kObserved, {&lives}), 0);
+  EXPECT_THAT(lives.seen,
+              ElementsAre("born 7fff0010+12", "call with 1", "pointer 7fff0010", "call ends",
+                          "gone 7fff0010+12", "born 7ffe0000+40", "call with 1", "pointer 7ffe0000",
+                          "call ends", "gone 7ffe0000+40", "call with 1", "pointer 0", "call ends"));
+}
+
 constexpr char kExceptions[] = R"(
 @sink = global i64 0
 declare void @thrower()
@@ -348,6 +419,18 @@ done:
   sequencer(0, 0, mix({{kGlobals, 0}, {kGlobals, 5}}));
   thread(0).end(0, EndKind::kProcessEnded, 0);
   expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, AnInvisibleCallThatIsLeftByAnExceptionEnds) {
+  program(kExceptions);
+  call(0, 1);
+  thread(0).landed(0, 1);
+  thread(0).value(0, 0x8000, 8);
+  thread(0).value(0, 3, 8);
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  Lives lives;
+  expect_verified(replay(Variant::kObserved, {&lives}), 0);
+  EXPECT_THAT(lives.seen, ElementsAre("call with 0", "call ends"));
 }
 
 TEST_F(WorldTest, AtomicsTakeTheirSequencersAndCompareAsTheyDid) {
