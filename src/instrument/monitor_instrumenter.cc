@@ -46,6 +46,7 @@ void MonitorInstrumenter::take_loop_checks(Function& function) {
       if (!is_contained(calls, next)) break;
       check.place = next->getNextNode();
     }
+    while (isa<AllocaInst>(check.place)) check.place = check.place->getNextNode();
     loop_checks_[check.place].push_back(std::move(check));
   }
   for (CallInst* call : calls) call->eraseFromParent();
@@ -102,15 +103,25 @@ void MonitorInstrumenter::start(Instruction& before, const LoopCheck& check) {
               arguments);
 }
 
-bool MonitorInstrumenter::may_return_to_strangers(const Function& function) const {
+bool MonitorInstrumenter::may_return_to_strangers(const Function& function) {
   return !function.hasLocalLinkage() || function.hasAddressTaken();
 }
 
-void MonitorInstrumenter::mark_returns(Function& function) {
+std::vector<const Instruction*> MonitorInstrumenter::looks(const Placement& placement) const {
+  SetVector<const Instruction*> found;
+  for (const auto& [place, group] : placement.starts) found.insert(place);
+  for (const auto& [place, checks] : loop_checks_) found.insert(place);
+  for (const auto& [place, group] : placement.keeps) found.insert(place);
+  const auto taken = found.takeVector();
+  return {taken.begin(), taken.end()};
+}
+
+void MonitorInstrumenter::mark_returns(Function& function, const FunctionVersions& versions) {
   SmallVector<Instruction*, 4> exits;
   for (BasicBlock& block : function) {
     Instruction* exit = block.getTerminator();
     if (!isa<ReturnInst>(exit) && !isa<ResumeInst>(exit)) continue;
+    if (versions.is_quiet_exit(block)) continue;
     if (CallInst* tail = block.getTerminatingMustTailCall()) exit = tail;
     exits.push_back(exit);
   }
@@ -126,7 +137,7 @@ void MonitorInstrumenter::mark_returns(Function& function) {
 }
 
 bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions& regions,
-                              const Placement& placement) {
+                              const Placement& placement, const FunctionVersions& versions) {
   const bool has_calls = any_of(instructions(function), [](const Instruction& instruction) {
     return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction);
   });
@@ -167,7 +178,7 @@ bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions&
     builder.SetCurrentDebugLocation(location_of(*call));
     hooks_.call(builder, "__dh_monitor_calling", {call->getCalledOperand()});
   }
-  if (may_return_to_strangers(function)) mark_returns(function);
+  if (may_return_to_strangers(function)) mark_returns(function, versions);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "instrument/hooks.h"
 #include "instrument/monitor_placement.h"
+#include "instrument/monitor_versions.h"
 #include "instrument/statistics.h"
 
 namespace deadheat::instrument {
@@ -16,8 +17,14 @@ class MonitorInstrumenter {
   // monitors.
   void take_loop_checks(llvm::Function& function);
 
+  // The instructions before which the gate is looked at. REQUIRES: take_loop_checks was called.
+  std::vector<const llvm::Instruction*> looks(const Placement& placement) const;
+
   // REQUIRES: take_loop_checks was called for it. Returns whether anything was added.
-  bool run(llvm::Function& function, const InterferenceFreeRegions& regions, const Placement& placement);
+  bool run(llvm::Function& function, const InterferenceFreeRegions& regions, const Placement& placement,
+           const FunctionVersions& versions);
+
+  static bool may_return_to_strangers(const llvm::Function& function);
 
   llvm::GlobalVariable& gate() { return *gate_; }
 
@@ -37,8 +44,7 @@ class MonitorInstrumenter {
   llvm::Value* what(llvm::IRBuilderBase& builder, AccessKind kind, uint64_t size);
   void start(llvm::Instruction& before, const Bytes& bytes, const Site& site, const char* hook);
   void start(llvm::Instruction& before, const LoopCheck& check);
-  bool may_return_to_strangers(const llvm::Function& function) const;
-  void mark_returns(llvm::Function& function);
+  void mark_returns(llvm::Function& function, const FunctionVersions& versions);
 
   llvm::Module& module_;
   Hooks& hooks_;

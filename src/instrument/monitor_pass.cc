@@ -14,6 +14,7 @@
 #include "instrument/monitor_instrumenter.h"
 #include "instrument/monitor_loops.h"
 #include "instrument/monitor_placement.h"
+#include "instrument/monitor_versions.h"
 #include "instrument/sanitizer_marks.h"
 #include "instrument/source_lines.h"
 #include "runtime/monitor_abi.h"
@@ -103,11 +104,17 @@ class ModuleMonitor {
     // The loop pass computes in front of loops; what was known of them stays true.
     const InterferenceFreeRegions regions(function, accesses, view, effects_, loops, evolution, summaries_);
     if (has_known_body(function)) summaries_.set(function, regions.summary());
-    const Placement placement = place_monitors(function, regions, effects_);
-    if (options_.is_on(Optimisation::kLoops))
-      copy_innermost_loops(function, regions, placement, instrumenter_.gate(), loops,
-                           analyses_.getResult<DominatorTreeAnalysis>(function), evolution);
-    if (instrumenter_.run(function, regions, placement)) drop_untrue_attributes(function);
+    Placement placement = place_monitors(function, regions, effects_);
+    auto& dominators = analyses_.getResult<DominatorTreeAnalysis>(function);
+    FunctionVersions versions(function, regions, instrumenter_.looks(placement), loops, evolution,
+                              dominators);
+    if (options_.is_on(Optimisation::kVersions) &&
+        versions.is_worth_it(MonitorInstrumenter::may_return_to_strangers(function)))
+      versions.copy(placement);
+    else if (options_.is_on(Optimisation::kLoops))
+      copy_innermost_loops(function, regions, placement, instrumenter_.gate(), loops, dominators, evolution);
+    if (instrumenter_.run(function, regions, placement, versions)) drop_untrue_attributes(function);
+    if (versions.is_copied()) versions.connect(instrumenter_.gate());
     mark(function);
   }
 

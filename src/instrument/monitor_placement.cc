@@ -101,6 +101,13 @@ class Placer {
     }
   }
 
+  // Variables may be moved to the function's very beginning: nothing stands before one.
+  static Instruction& behind_variables(Instruction& instruction) {
+    Instruction* place = &instruction;
+    while (isa<AllocaInst>(place)) place = place->getNextNode();
+    return *place;
+  }
+
   // `visit(instruction, group)`: these start before the instruction.
   template <class Visit>
   void pass_through(BasicBlock& block, Active& active, Visit visit) const {
@@ -108,7 +115,7 @@ class Placer {
       for (LocationId location : regions_.defined_by(phi)) active.erase(location);
     Placement::Group started;
     start(at_start_.find(&block)->second, active, &started);
-    if (!started.empty()) visit(*block.getFirstInsertionPt(), started);
+    if (!started.empty()) visit(behind_variables(*block.getFirstInsertionPt()), started);
     for (Instruction& instruction : block) {
       if (releasing_.contains(&instruction)) {
         active.clear();
@@ -121,7 +128,7 @@ class Placer {
       if (found == after_.end()) continue;
       started.clear();
       start(found->second, active, &started);
-      if (!started.empty()) visit(*instruction.getNextNode(), started);
+      if (!started.empty()) visit(behind_variables(*instruction.getNextNode()), started);
     }
   }
 

@@ -26,7 +26,7 @@ declare i32 @__gxx_personality_v0(...)
 
 class Monitored {
  public:
-  explicit Monitored(const std::string& text, const std::string& switches = "-inline") {
+  explicit Monitored(const std::string& text, const std::string& switches = "-inline,-versions") {
     llvm::SMDiagnostic error;
     module_ = llvm::parseAssemblyString(kMonitorDeclarations + text, error, context_);
     if (!module_) {

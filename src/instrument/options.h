@@ -23,17 +23,19 @@ enum class Optimisation {
   kLoops,       // accesses of a counted loop become one check before the loop
   kSyncFree,    // calls to functions without synchronisation end nothing
   kInline,      // hot hooks are inlined
+  kVersions,    // functions in two versions (monitor lane)
   kCount,
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Optimisation::kCount)> kOptimisationNames =
-    {"escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline"};
+    {"escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline", "versions"};
 
 struct Options {
   std::string mode = "watch";
   bool statistics = false;
   bool is_marked = false;  // the front end said which functions to watch (sanitizer_marks.h)
-  std::bitset<static_cast<size_t>(Optimisation::kCount)> enabled = std::bitset<7>().set();
+  std::bitset<static_cast<size_t>(Optimisation::kCount)> enabled =
+      std::bitset<static_cast<size_t>(Optimisation::kCount)>().set();
 
   bool is_on(Optimisation optimisation) const { return enabled[static_cast<size_t>(optimisation)]; }
 };

@@ -4,6 +4,9 @@
 // record/) knows what to make of it. Exactly one lane is linked into a program, so these are plain functions,
 // resolved by the linker.
 //
+// A lane may inline what is short of it into interposers that are compiled for it alone: the monitor lane
+// does (DEADHEAT_LANE_MONITOR, monitor/lane_inline.h).
+//
 // All of them may be called at any time on any thread, before the runtime is initialised and after exit
 // included; they never allocate with the program's allocator, never take the program's locks, and keep errno.
 #pragma once
@@ -46,14 +49,22 @@ void forget(const volatile void* object);  // the object is gone; its address ma
 
 // False if the lane takes all objects for one: then which object a descriptor leads to need not be found out,
 // which takes system calls. A lane that says nothing tells them apart.
+#ifndef DEADHEAT_LANE_MONITOR
 bool tells_objects_apart();
+#else
+constexpr bool tells_objects_apart() { return false; }
+#endif
 
 // --- Locks. `acquired` after the real call succeeded, `releasing` before it is made. `recursion` of
 // recursive locks is
 //     counted by the interposer: only the outermost pair is told.
 // A lane that has no use for acquired locks says so, and is told of every release instead of the outermost.
 // A lane that says nothing hears all.
+#ifndef DEADHEAT_LANE_MONITOR
 extern bool hears_acquired_locks;
+#else
+inline constexpr bool hears_acquired_locks = false;
+#endif
 enum class LockMode : uint8_t { kExclusive, kShared };
 void lock_acquired(const volatile void* lock, LockMode mode, Pc pc);
 void lock_releasing(const volatile void* lock, Pc pc);
@@ -117,3 +128,7 @@ void initialise();
 int finish(int status);
 
 }  // namespace deadheat::lane
+
+#ifdef DEADHEAT_LANE_MONITOR
+#include "runtime/monitor/lane_inline.h"
+#endif

@@ -110,6 +110,21 @@ __attribute__((noinline)) void customer(long v) { for (int i = 0; i < 300000; ++
 int main() { std::thread a(customer, 1), b(customer, 2); a.join(); b.join(); }
 """
 
+# Accesses that library calls make, under functions of the program.
+COPIES = """
+#include <string.h>
+#include <stdlib.h>
+#include <thread>
+char board[256];
+static size_t volatile length = 200;
+__attribute__((noinline)) void note(const char* text) { memcpy(board, text, length); asm volatile("" ::: ); }
+__attribute__((noinline)) void customer(int v) {
+  char text[256] = {static_cast<char>(v)};
+  for (int i = 0; i < 100000; ++i) note(text);
+}
+int main() { std::thread a(customer, 1), b(customer, 2); a.join(); b.join(); }
+"""
+
 
 class MonitorLane(unittest.TestCase):
     def setUp(self):
@@ -155,6 +170,12 @@ class MonitorLane(unittest.TestCase):
         for access in finding["accesses"]:
             self.assertEqual([frame["function"].split("(")[0] for frame in access["stack"][:2]], ["deposit", "customer"])
             self.assertEqual(access["location"]["line"], 4)
+
+    def test_library_calls_have_the_stack_of_their_callers(self):
+        report = self.findings(self.build(COPIES), "--cap", "0")
+        finding = next(f for f in report["findings"] if f["variable"]["name"] == "board")
+        for access in finding["accesses"]:
+            self.assertEqual([frame["function"].split("(")[0] for frame in access["stack"][:2]], ["note", "customer"])
 
     def test_a_program_that_is_simply_run_takes_its_options_from_the_environment(self):
         program = self.build(COUNTER, "-DROUNDS=300000")
@@ -210,8 +231,8 @@ class MonitorLane(unittest.TestCase):
         self.assertEqual(self.findings(self.build(STREAM, "-DROUNDS=3"), "--cap", "10")["findings"], [])
         self.assertTrue(self.findings(self.build(STREAM, "-DROUNDS=400"), "--cap", "0")["findings"])
         program = self.build(STREAM, "-DROUNDS=20000")
-        found = [self.findings(program, "--cap", "10", "--random-cap")["findings"] for _ in range(3)]
-        self.assertTrue(any(found))
+        # By chance, and only when both threads have a processor.
+        self.assertTrue(any(self.findings(program, "--cap", "10", "--random-cap")["findings"] for _ in range(60)))
 
     def test_releases_in_invisible_code_stop_monitors(self):
         with open(self.path("hidden.cc"), "w") as file:

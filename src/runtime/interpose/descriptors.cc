@@ -27,7 +27,9 @@
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 
+#ifndef DEADHEAT_LANE_MONITOR
 __attribute__((weak)) bool deadheat::lane::tells_objects_apart() { return true; }
+#endif
 
 using namespace deadheat;
 using namespace deadheat::interpose;

@@ -146,6 +146,50 @@ class CriticalSection {
 
 #endif
 
+// Two kinds of calls that programs make all the time, in the monitor lane, which has to know of them only
+// while it monitors: those that do nothing but read and write memory (the gate is open), and those that do
+// nothing but release (this thread has monitors). Otherwise they are a jump to the real function, before
+// there is a frame or a register to save.
+#if defined(DEADHEAT_LANE_MONITOR) && !defined(DEADHEAT_INTERPOSE_STATIC)
+#define DH_JUMP_UNLESS(looks, result, name, ...)                                                    \
+  namespace {                                                                                       \
+  __attribute__((section("deadheat_reals"), used)) ::deadheat::interpose::Real<result(__VA_ARGS__)> \
+      real_##name __asm__("deadheat_real_" #name) = {#name, nullptr, nullptr};                      \
+  }                                                                                                 \
+  static_assert(offsetof(decltype(real_##name), function) == 16);                                   \
+  __asm__(                                                                                          \
+      ".pushsection deadheat_text,\"ax\",@progbits\n"                                               \
+      ".p2align 4\n"                                                                                \
+      ".weak " #name                                                                                \
+      "\n"                                                                                          \
+      ".type " #name ",@function\n" #name                                                           \
+      ":\n"                                                                                         \
+      ".cfi_startproc\n" looks "jne deadheat_open_" #name                                           \
+      "\n"                                                                                          \
+      "movq deadheat_real_" #name                                                                   \
+      "+16(%rip), %r11\n"                                                                           \
+      "testq %r11, %r11\n"                                                                          \
+      "je deadheat_open_" #name                                                                     \
+      "\n"                                                                                          \
+      "jmpq *%r11\n"                                                                                \
+      ".cfi_endproc\n"                                                                              \
+      ".size " #name ",.-" #name                                                                    \
+      "\n"                                                                                          \
+      ".popsection");                                                                               \
+  extern "C" __attribute__((visibility("hidden"), used, noinline)) result interposed_##name(        \
+      __VA_ARGS__) __asm__("deadheat_open_" #name);                                                 \
+  result interposed_##name(__VA_ARGS__)
+#define INTERPOSE_ACCESSES(...) DH_JUMP_UNLESS("cmpq $0, __dh_monitor_gate(%rip)\n", __VA_ARGS__)
+#define INTERPOSE_RELEASES(...)                      \
+  DH_JUMP_UNLESS(                                    \
+      "movq __dh_monitor_hot@GOTTPOFF(%rip), %r11\n" \
+      "cmpl $0, %fs:(%r11)\n",                       \
+      __VA_ARGS__)
+#else
+#define INTERPOSE_ACCESSES(...) INTERPOSE(__VA_ARGS__)
+#define INTERPOSE_RELEASES(...) INTERPOSE(__VA_ARGS__)
+#endif
+
 // A function whose real one is needed before its interposer stands: DECLARE_REAL_OF first, INTERPOSE_ONLY
 // later.
 #define DECLARE_REAL_OF(result, name, ...) DECLARE_REAL_VERSION(result, name, nullptr, __VA_ARGS__)

@@ -52,154 +52,154 @@ size_t distance(const void* from, const void* to) {
 
 }  // namespace
 
-INTERPOSE(void*, memcpy, void* to, const void* from, size_t size) {
+INTERPOSE_ACCESSES(void*, memcpy, void* to, const void* from, size_t size) {
   copies(to, from, size, CALLER);
   return REAL(memcpy)(to, from, size);
 }
-INTERPOSE(void*, memmove, void* to, const void* from, size_t size) {
+INTERPOSE_ACCESSES(void*, memmove, void* to, const void* from, size_t size) {
   copies(to, from, size, CALLER);
   return REAL(memmove)(to, from, size);
 }
-INTERPOSE(void*, mempcpy, void* to, const void* from, size_t size) {
+INTERPOSE_ACCESSES(void*, mempcpy, void* to, const void* from, size_t size) {
   copies(to, from, size, CALLER);
   return REAL(mempcpy)(to, from, size);
 }
-INTERPOSE(void*, __mempcpy, void* to, const void* from, size_t size) {
+INTERPOSE_ACCESSES(void*, __mempcpy, void* to, const void* from, size_t size) {
   copies(to, from, size, CALLER);
   return REAL(__mempcpy)(to, from, size);
 }
-INTERPOSE(void*, memset, void* to, int byte, size_t size) {
+INTERPOSE_ACCESSES(void*, memset, void* to, int byte, size_t size) {
   writes(to, size, CALLER);
   return REAL(memset)(to, byte, size);
 }
-INTERPOSE(void, explicit_bzero, void* to, size_t size) {
+INTERPOSE_ACCESSES(void, explicit_bzero, void* to, size_t size) {
   writes(to, size, CALLER);
   REAL(explicit_bzero)(to, size);
 }
-INTERPOSE(void, bzero, void* to, size_t size) {
+INTERPOSE_ACCESSES(void, bzero, void* to, size_t size) {
   writes(to, size, CALLER);
   REAL(bzero)(to, size);
 }
-INTERPOSE(void, bcopy, const void* from, void* to, size_t size) {
+INTERPOSE_ACCESSES(void, bcopy, const void* from, void* to, size_t size) {
   copies(to, from, size, CALLER);
   REAL(bcopy)(from, to, size);
 }
-INTERPOSE(void*, memccpy, void* to, const void* from, int byte, size_t size) {
+INTERPOSE_ACCESSES(void*, memccpy, void* to, const void* from, int byte, size_t size) {
   auto const pc = CALLER;
   void* const end = REAL(memccpy)(to, from, byte, size);
   copies(to, from, end != nullptr ? distance(to, end) : size, pc);
   return end;
 }
-INTERPOSE(void, swab, const void* from, void* to, ssize_t size) {
+INTERPOSE_ACCESSES(void, swab, const void* from, void* to, ssize_t size) {
   if (size > 0) copies(to, from, static_cast<size_t>(size) & ~size_t{1}, CALLER);
   REAL(swab)(from, to, size);
 }
 
 // The fortified ones end the program if the destination is too small; only then is nothing touched.
-INTERPOSE(void*, __memcpy_chk, void* to, const void* from, size_t size, size_t room) {
+INTERPOSE_ACCESSES(void*, __memcpy_chk, void* to, const void* from, size_t size, size_t room) {
   if (size <= room) copies(to, from, size, CALLER);
   return REAL(__memcpy_chk)(to, from, size, room);
 }
-INTERPOSE(void*, __memmove_chk, void* to, const void* from, size_t size, size_t room) {
+INTERPOSE_ACCESSES(void*, __memmove_chk, void* to, const void* from, size_t size, size_t room) {
   if (size <= room) copies(to, from, size, CALLER);
   return REAL(__memmove_chk)(to, from, size, room);
 }
-INTERPOSE(void*, __mempcpy_chk, void* to, const void* from, size_t size, size_t room) {
+INTERPOSE_ACCESSES(void*, __mempcpy_chk, void* to, const void* from, size_t size, size_t room) {
   if (size <= room) copies(to, from, size, CALLER);
   return REAL(__mempcpy_chk)(to, from, size, room);
 }
-INTERPOSE(void*, __memset_chk, void* to, int byte, size_t size, size_t room) {
+INTERPOSE_ACCESSES(void*, __memset_chk, void* to, int byte, size_t size, size_t room) {
   if (size <= room) writes(to, size, CALLER);
   return REAL(__memset_chk)(to, byte, size, room);
 }
-INTERPOSE(void, __explicit_bzero_chk, void* to, size_t size, size_t room) {
+INTERPOSE_ACCESSES(void, __explicit_bzero_chk, void* to, size_t size, size_t room) {
   if (size <= room) writes(to, size, CALLER);
   REAL(__explicit_bzero_chk)(to, size, room);
 }
 
-INTERPOSE(int, memcmp, const void* a, const void* b, size_t size) {
+INTERPOSE_ACCESSES(int, memcmp, const void* a, const void* b, size_t size) {
   int const result = REAL(memcmp)(a, b, size);
   size_t const looked_at = result == 0 ? size : compared(a, b, size);
   reads(a, looked_at, CALLER);
   reads(b, looked_at, CALLER);
   return result;
 }
-INTERPOSE(int, bcmp, const void* a, const void* b, size_t size) {
+INTERPOSE_ACCESSES(int, bcmp, const void* a, const void* b, size_t size) {
   int const result = REAL(bcmp)(a, b, size);
   size_t const looked_at = result == 0 ? size : compared(a, b, size);
   reads(a, looked_at, CALLER);
   reads(b, looked_at, CALLER);
   return result;
 }
-INTERPOSE(void*, memchr, const void* block, int byte, size_t size) {
+INTERPOSE_ACCESSES(void*, memchr, const void* block, int byte, size_t size) {
   void* const found = REAL(memchr)(block, byte, size);
   // rawmemchr in disguise: programs pass SIZE_MAX when they know that the byte is there.
   reads(block, found != nullptr ? distance(block, found) + 1 : size, CALLER);
   return found;
 }
-INTERPOSE(void*, memrchr, const void* block, int byte, size_t size) {
+INTERPOSE_ACCESSES(void*, memrchr, const void* block, int byte, size_t size) {
   void* const found = REAL(memrchr)(block, byte, size);
   size_t const skipped = found != nullptr ? distance(block, found) : 0;
   reads(static_cast<const char*>(block) + skipped, size - skipped, CALLER);
   return found;
 }
-INTERPOSE(void*, rawmemchr, const void* block, int byte) {
+INTERPOSE_ACCESSES(void*, rawmemchr, const void* block, int byte) {
   void* const found = REAL(rawmemchr)(block, byte);
   reads(block, distance(block, found) + 1, CALLER);
   return found;
 }
-INTERPOSE(void*, __rawmemchr, const void* block, int byte) {
+INTERPOSE_ACCESSES(void*, __rawmemchr, const void* block, int byte) {
   void* const found = REAL(__rawmemchr)(block, byte);
   reads(block, distance(block, found) + 1, CALLER);
   return found;
 }
-INTERPOSE(void*, memmem, const void* block, size_t size, const void* part, size_t part_size) {
+INTERPOSE_ACCESSES(void*, memmem, const void* block, size_t size, const void* part, size_t part_size) {
   void* const found = REAL(memmem)(block, size, part, part_size);
   reads(block, found != nullptr ? distance(block, found) + part_size : size, CALLER);
   reads(part, part_size, CALLER);
   return found;
 }
 
-INTERPOSE(wchar_t*, wmemcpy, wchar_t* to, const wchar_t* from, size_t count) {
+INTERPOSE_ACCESSES(wchar_t*, wmemcpy, wchar_t* to, const wchar_t* from, size_t count) {
   copies(to, from, count * sizeof(wchar_t), CALLER);
   return REAL(wmemcpy)(to, from, count);
 }
-INTERPOSE(wchar_t*, wmempcpy, wchar_t* to, const wchar_t* from, size_t count) {
+INTERPOSE_ACCESSES(wchar_t*, wmempcpy, wchar_t* to, const wchar_t* from, size_t count) {
   copies(to, from, count * sizeof(wchar_t), CALLER);
   return REAL(wmempcpy)(to, from, count);
 }
-INTERPOSE(wchar_t*, wmemmove, wchar_t* to, const wchar_t* from, size_t count) {
+INTERPOSE_ACCESSES(wchar_t*, wmemmove, wchar_t* to, const wchar_t* from, size_t count) {
   copies(to, from, count * sizeof(wchar_t), CALLER);
   return REAL(wmemmove)(to, from, count);
 }
-INTERPOSE(wchar_t*, wmemset, wchar_t* to, wchar_t value, size_t count) {
+INTERPOSE_ACCESSES(wchar_t*, wmemset, wchar_t* to, wchar_t value, size_t count) {
   writes(to, count * sizeof(wchar_t), CALLER);
   return REAL(wmemset)(to, value, count);
 }
-INTERPOSE(int, wmemcmp, const wchar_t* a, const wchar_t* b, size_t count) {
+INTERPOSE_ACCESSES(int, wmemcmp, const wchar_t* a, const wchar_t* b, size_t count) {
   size_t const looked_at = compared_wide(a, b, count);
   reads(a, looked_at, CALLER);
   reads(b, looked_at, CALLER);
   return REAL(wmemcmp)(a, b, count);
 }
-INTERPOSE(wchar_t*, wmemchr, const wchar_t* block, wchar_t value, size_t count) {
+INTERPOSE_ACCESSES(wchar_t*, wmemchr, const wchar_t* block, wchar_t value, size_t count) {
   wchar_t* const found = REAL(wmemchr)(block, value, count);
   reads(block, found != nullptr ? distance(block, found) + sizeof(wchar_t) : count * sizeof(wchar_t), CALLER);
   return found;
 }
-INTERPOSE(wchar_t*, __wmemcpy_chk, wchar_t* to, const wchar_t* from, size_t count, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wmemcpy_chk, wchar_t* to, const wchar_t* from, size_t count, size_t room) {
   if (count <= room) copies(to, from, count * sizeof(wchar_t), CALLER);
   return REAL(__wmemcpy_chk)(to, from, count, room);
 }
-INTERPOSE(wchar_t*, __wmempcpy_chk, wchar_t* to, const wchar_t* from, size_t count, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wmempcpy_chk, wchar_t* to, const wchar_t* from, size_t count, size_t room) {
   if (count <= room) copies(to, from, count * sizeof(wchar_t), CALLER);
   return REAL(__wmempcpy_chk)(to, from, count, room);
 }
-INTERPOSE(wchar_t*, __wmemmove_chk, wchar_t* to, const wchar_t* from, size_t count, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wmemmove_chk, wchar_t* to, const wchar_t* from, size_t count, size_t room) {
   if (count <= room) copies(to, from, count * sizeof(wchar_t), CALLER);
   return REAL(__wmemmove_chk)(to, from, count, room);
 }
-INTERPOSE(wchar_t*, __wmemset_chk, wchar_t* to, wchar_t value, size_t count, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wmemset_chk, wchar_t* to, wchar_t value, size_t count, size_t room) {
   if (count <= room) writes(to, count * sizeof(wchar_t), CALLER);
   return REAL(__wmemset_chk)(to, value, count, room);
 }

@@ -7,7 +7,9 @@
 
 #include "runtime/platform/syscalls.h"
 
+#ifndef DEADHEAT_LANE_MONITOR
 __attribute__((weak)) bool deadheat::lane::hears_acquired_locks = true;
+#endif
 
 using namespace deadheat;
 using namespace deadheat::interpose;
@@ -28,8 +30,9 @@ INTERPOSE(int, pthread_mutex_destroy, pthread_mutex_t* mutex) {
   return result;
 }
 
+// A lane that has no use for acquired locks leaves the common ways of acquiring one to the library.
+#ifndef DEADHEAT_LANE_MONITOR
 INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
-  if (!lane::hears_acquired_locks) return REAL(pthread_mutex_lock)(mutex);
   lane::read(mutex, 1, CALLER);
   int const result = REAL(pthread_mutex_lock)(mutex);
   if (has_lock(result)) mutex_locked(mutex, CALLER);
@@ -37,12 +40,12 @@ INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
 }
 
 INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
-  if (!lane::hears_acquired_locks) return REAL(pthread_mutex_trylock)(mutex);
   lane::read(mutex, 1, CALLER);
   int const result = REAL(pthread_mutex_trylock)(mutex);
   if (has_lock(result)) mutex_locked(mutex, CALLER);
   return result;
 }
+#endif
 
 INTERPOSE(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const struct timespec* until) {
   lane::read(mutex, 1, CALLER);
@@ -59,7 +62,7 @@ INTERPOSE(int, pthread_mutex_clocklock, pthread_mutex_t* mutex, clockid_t clock,
   return result;
 }
 
-INTERPOSE(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
+INTERPOSE_RELEASES(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
   mutex_unlocking(mutex, CALLER);
   return REAL(pthread_mutex_unlock)(mutex);
 }

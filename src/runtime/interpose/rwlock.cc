@@ -34,20 +34,20 @@ INTERPOSE(int, pthread_rwlock_destroy, pthread_rwlock_t* lock) {
   return result;
 }
 
+#ifndef DEADHEAT_LANE_MONITOR
 INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t* lock) {
-  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_rdlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_rdlock)(lock);
   if (result == 0) read_locked(lock, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t* lock) {
-  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_tryrdlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_tryrdlock)(lock);
   if (result == 0) read_locked(lock, CALLER);
   return result;
 }
+#endif
 INTERPOSE(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* lock, const struct timespec* until) {
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_timedrdlock)(lock, until);
@@ -62,20 +62,20 @@ INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* lock, clockid_t clo
   return result;
 }
 
+#ifndef DEADHEAT_LANE_MONITOR
 INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t* lock) {
-  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_wrlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_wrlock)(lock);
   if (result == 0) write_locked(lock, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t* lock) {
-  if (!lane::hears_acquired_locks) return REAL(pthread_rwlock_trywrlock)(lock);
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_trywrlock)(lock);
   if (result == 0) write_locked(lock, CALLER);
   return result;
 }
+#endif
 INTERPOSE(int, pthread_rwlock_timedwrlock, pthread_rwlock_t* lock, const struct timespec* until) {
   lane::read(lock, 1, CALLER);
   int const result = REAL(pthread_rwlock_timedwrlock)(lock, until);
@@ -90,7 +90,7 @@ INTERPOSE(int, pthread_rwlock_clockwrlock, pthread_rwlock_t* lock, clockid_t clo
   return result;
 }
 
-INTERPOSE(int, pthread_rwlock_unlock, pthread_rwlock_t* lock) {
+INTERPOSE_RELEASES(int, pthread_rwlock_unlock, pthread_rwlock_t* lock) {
   unlocking(lock, CALLER);
   return REAL(pthread_rwlock_unlock)(lock);
 }

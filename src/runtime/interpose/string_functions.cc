@@ -62,12 +62,12 @@ char* duplicates(const char* s, size_t limit, lane::Pc pc) {
 
 }  // namespace
 
-INTERPOSE(size_t, strlen, const char* s) {
+INTERPOSE_ACCESSES(size_t, strlen, const char* s) {
   size_t const n = REAL(strlen)(s);
   reads_chars(s, n + 1, CALLER);
   return n;
 }
-INTERPOSE(size_t, strnlen, const char* s, size_t limit) {
+INTERPOSE_ACCESSES(size_t, strnlen, const char* s, size_t limit) {
   size_t const n = REAL(strnlen)(s, limit);
   reads_chars(s, n < limit ? n + 1 : n, CALLER);
   return n;
@@ -75,56 +75,56 @@ INTERPOSE(size_t, strnlen, const char* s, size_t limit) {
 
 // --- Copying and appending
 
-INTERPOSE(char*, strcpy, char* to, const char* from) {
+INTERPOSE_ACCESSES(char*, strcpy, char* to, const char* from) {
   copies_string(to, from, CALLER);
   return REAL(strcpy)(to, from);
 }
-INTERPOSE(char*, stpcpy, char* to, const char* from) {
+INTERPOSE_ACCESSES(char*, stpcpy, char* to, const char* from) {
   copies_string(to, from, CALLER);
   return REAL(stpcpy)(to, from);
 }
-INTERPOSE(char*, __stpcpy, char* to, const char* from) {
+INTERPOSE_ACCESSES(char*, __stpcpy, char* to, const char* from) {
   copies_string(to, from, CALLER);
   return REAL(__stpcpy)(to, from);
 }
-INTERPOSE(char*, strncpy, char* to, const char* from, size_t size) {
+INTERPOSE_ACCESSES(char*, strncpy, char* to, const char* from, size_t size) {
   copies_padded(to, from, size, CALLER);
   return REAL(strncpy)(to, from, size);
 }
-INTERPOSE(char*, stpncpy, char* to, const char* from, size_t size) {
+INTERPOSE_ACCESSES(char*, stpncpy, char* to, const char* from, size_t size) {
   copies_padded(to, from, size, CALLER);
   return REAL(stpncpy)(to, from, size);
 }
-INTERPOSE(char*, strcat, char* to, const char* from) {
+INTERPOSE_ACCESSES(char*, strcat, char* to, const char* from) {
   appends(to, from, kNoLimit, CALLER);
   return REAL(strcat)(to, from);
 }
-INTERPOSE(char*, strncat, char* to, const char* from, size_t limit) {
+INTERPOSE_ACCESSES(char*, strncat, char* to, const char* from, size_t limit) {
   appends(to, from, limit, CALLER);
   return REAL(strncat)(to, from, limit);
 }
 // The fortified ones: as above; they end the program if there is too little room.
-INTERPOSE(char*, __strcpy_chk, char* to, const char* from, size_t room) {
+INTERPOSE_ACCESSES(char*, __strcpy_chk, char* to, const char* from, size_t room) {
   if (length(from) < room) copies_string(to, from, CALLER);
   return REAL(__strcpy_chk)(to, from, room);
 }
-INTERPOSE(char*, __stpcpy_chk, char* to, const char* from, size_t room) {
+INTERPOSE_ACCESSES(char*, __stpcpy_chk, char* to, const char* from, size_t room) {
   if (length(from) < room) copies_string(to, from, CALLER);
   return REAL(__stpcpy_chk)(to, from, room);
 }
-INTERPOSE(char*, __strncpy_chk, char* to, const char* from, size_t size, size_t room) {
+INTERPOSE_ACCESSES(char*, __strncpy_chk, char* to, const char* from, size_t size, size_t room) {
   if (size <= room) copies_padded(to, from, size, CALLER);
   return REAL(__strncpy_chk)(to, from, size, room);
 }
-INTERPOSE(char*, __stpncpy_chk, char* to, const char* from, size_t size, size_t room) {
+INTERPOSE_ACCESSES(char*, __stpncpy_chk, char* to, const char* from, size_t size, size_t room) {
   if (size <= room) copies_padded(to, from, size, CALLER);
   return REAL(__stpncpy_chk)(to, from, size, room);
 }
-INTERPOSE(char*, __strcat_chk, char* to, const char* from, size_t room) {
+INTERPOSE_ACCESSES(char*, __strcat_chk, char* to, const char* from, size_t room) {
   if (length(to) + length(from) < room) appends(to, from, kNoLimit, CALLER);
   return REAL(__strcat_chk)(to, from, room);
 }
-INTERPOSE(char*, __strncat_chk, char* to, const char* from, size_t limit, size_t room) {
+INTERPOSE_ACCESSES(char*, __strncat_chk, char* to, const char* from, size_t limit, size_t room) {
   if (length(to) + length(from, limit) < room) appends(to, from, limit, CALLER);
   return REAL(__strncat_chk)(to, from, limit, room);
 }
@@ -136,28 +136,28 @@ REPLACE(char*, __strndup, const char* s, size_t limit) { return duplicates(s, li
 
 // --- Comparing
 
-INTERPOSE(int, strcmp, const char* a, const char* b) {
+INTERPOSE_ACCESSES(int, strcmp, const char* a, const char* b) {
   reads_both<Same>(a, b, kNoLimit, CALLER);
   return REAL(strcmp)(a, b);
 }
-INTERPOSE(int, strncmp, const char* a, const char* b, size_t limit) {
+INTERPOSE_ACCESSES(int, strncmp, const char* a, const char* b, size_t limit) {
   reads_both<Same>(a, b, limit, CALLER);
   return REAL(strncmp)(a, b, limit);
 }
-INTERPOSE(int, strcasecmp, const char* a, const char* b) {
+INTERPOSE_ACCESSES(int, strcasecmp, const char* a, const char* b) {
   reads_both<Folded>(a, b, kNoLimit, CALLER);
   return REAL(strcasecmp)(a, b);
 }
-INTERPOSE(int, strncasecmp, const char* a, const char* b, size_t limit) {
+INTERPOSE_ACCESSES(int, strncasecmp, const char* a, const char* b, size_t limit) {
   reads_both<Folded>(a, b, limit, CALLER);
   return REAL(strncasecmp)(a, b, limit);
 }
-INTERPOSE(int, strcoll, const char* a, const char* b) {
+INTERPOSE_ACCESSES(int, strcoll, const char* a, const char* b) {
   reads_string(a, CALLER);
   reads_string(b, CALLER);
   return REAL(strcoll)(a, b);
 }
-INTERPOSE(size_t, strxfrm, char* to, const char* from, size_t size) {
+INTERPOSE_ACCESSES(size_t, strxfrm, char* to, const char* from, size_t size) {
   auto const pc = CALLER;
   reads_string(from, pc);
   size_t const n = REAL(strxfrm)(to, from, size);
@@ -167,54 +167,54 @@ INTERPOSE(size_t, strxfrm, char* to, const char* from, size_t size) {
 
 // --- Searching
 
-INTERPOSE(char*, strchr, const char* s, int c) {
+INTERPOSE_ACCESSES(char*, strchr, const char* s, int c) {
   char* const found = REAL(strchr)(s, c);
   reads_chars(s, found_at(s, found), CALLER);
   return found;
 }
-INTERPOSE(char*, index, const char* s, int c) {
+INTERPOSE_ACCESSES(char*, index, const char* s, int c) {
   char* const found = REAL(index)(s, c);
   reads_chars(s, found_at(s, found), CALLER);
   return found;
 }
-INTERPOSE(char*, strchrnul, const char* s, int c) {
+INTERPOSE_ACCESSES(char*, strchrnul, const char* s, int c) {
   char* const found = REAL(strchrnul)(s, c);
   reads_chars(s, found_at(s, found), CALLER);
   return found;
 }
-INTERPOSE(char*, strrchr, const char* s, int c) {
+INTERPOSE_ACCESSES(char*, strrchr, const char* s, int c) {
   reads_string(s, CALLER);
   return REAL(strrchr)(s, c);
 }
-INTERPOSE(char*, rindex, const char* s, int c) {
+INTERPOSE_ACCESSES(char*, rindex, const char* s, int c) {
   reads_string(s, CALLER);
   return REAL(rindex)(s, c);
 }
-INTERPOSE(char*, strstr, const char* s, const char* part) {
+INTERPOSE_ACCESSES(char*, strstr, const char* s, const char* part) {
   char* const found = REAL(strstr)(s, part);
   size_t const n = reads_string(part, CALLER);
   reads_chars(s, found != nullptr ? static_cast<size_t>(found - s) + n : length(s) + 1, CALLER);
   return found;
 }
-INTERPOSE(char*, strcasestr, const char* s, const char* part) {
+INTERPOSE_ACCESSES(char*, strcasestr, const char* s, const char* part) {
   char* const found = REAL(strcasestr)(s, part);
   size_t const n = reads_string(part, CALLER);
   reads_chars(s, found != nullptr ? static_cast<size_t>(found - s) + n : length(s) + 1, CALLER);
   return found;
 }
-INTERPOSE(size_t, strspn, const char* s, const char* set) {
+INTERPOSE_ACCESSES(size_t, strspn, const char* s, const char* set) {
   size_t const n = REAL(strspn)(s, set);
   reads_chars(s, n + 1, CALLER);
   reads_string(set, CALLER);
   return n;
 }
-INTERPOSE(size_t, strcspn, const char* s, const char* set) {
+INTERPOSE_ACCESSES(size_t, strcspn, const char* s, const char* set) {
   size_t const n = REAL(strcspn)(s, set);
   reads_chars(s, n + 1, CALLER);
   reads_string(set, CALLER);
   return n;
 }
-INTERPOSE(char*, strpbrk, const char* s, const char* set) {
+INTERPOSE_ACCESSES(char*, strpbrk, const char* s, const char* set) {
   char* const found = REAL(strpbrk)(s, set);
   reads_chars(s, found_at(s, found), CALLER);
   reads_string(set, CALLER);
@@ -275,7 +275,7 @@ REPLACE(char*, strtok, char* s, const char* set) {
   lane::write(&strtok_rest, sizeof strtok_rest, pc);
   return token;
 }
-INTERPOSE(char*, strsep, char** rest, const char* set) {
+INTERPOSE_ACCESSES(char*, strsep, char** rest, const char* set) {
   auto const pc = CALLER;
   lane::read(rest, sizeof *rest, pc);
   char* const start = *rest;
@@ -292,19 +292,19 @@ INTERPOSE(char*, strsep, char** rest, const char* set) {
 
 // --- Where there is a message or a path to read
 
-INTERPOSE(char*, realpath, const char* path, char* to) {
+INTERPOSE_ACCESSES(char*, realpath, const char* path, char* to) {
   auto const pc = CALLER;
   if (path != nullptr) reads_string(path, pc);
   char* const result = REAL(realpath)(path, to);
   if (result != nullptr && to != nullptr) writes_chars(to, length(to) + 1, pc);
   return result;
 }
-INTERPOSE(char*, strerror_r, int error, char* to, size_t size) {
+INTERPOSE_ACCESSES(char*, strerror_r, int error, char* to, size_t size) {
   char* const result = REAL(strerror_r)(error, to, size);
   if (result == to && size != 0) writes_chars(to, length(to, size - 1) + 1, CALLER);
   return result;
 }
-INTERPOSE(char*, getcwd, char* to, size_t size) {
+INTERPOSE_ACCESSES(char*, getcwd, char* to, size_t size) {
   char* const result = REAL(getcwd)(to, size);
   if (result != nullptr && to != nullptr) writes_chars(to, length(to) + 1, CALLER);
   return result;

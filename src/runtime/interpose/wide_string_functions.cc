@@ -45,113 +45,113 @@ void appends(wchar_t* to, const wchar_t* from, size_t limit, lane::Pc pc) {
 
 }  // namespace
 
-INTERPOSE(size_t, wcslen, const wchar_t* s) {
+INTERPOSE_ACCESSES(size_t, wcslen, const wchar_t* s) {
   size_t const result = REAL(wcslen)(s);
   reads_chars(s, result + 1, CALLER);
   return result;
 }
-INTERPOSE(size_t, wcsnlen, const wchar_t* s, size_t limit) {
+INTERPOSE_ACCESSES(size_t, wcsnlen, const wchar_t* s, size_t limit) {
   size_t const result = REAL(wcsnlen)(s, limit);
   reads_chars(s, result < limit ? result + 1 : result, CALLER);
   return result;
 }
-INTERPOSE(wchar_t*, wcscpy, wchar_t* to, const wchar_t* from) {
+INTERPOSE_ACCESSES(wchar_t*, wcscpy, wchar_t* to, const wchar_t* from) {
   copies_string(to, from, CALLER);
   return REAL(wcscpy)(to, from);
 }
-INTERPOSE(wchar_t*, wcpcpy, wchar_t* to, const wchar_t* from) {
+INTERPOSE_ACCESSES(wchar_t*, wcpcpy, wchar_t* to, const wchar_t* from) {
   copies_string(to, from, CALLER);
   return REAL(wcpcpy)(to, from);
 }
-INTERPOSE(wchar_t*, wcsncpy, wchar_t* to, const wchar_t* from, size_t size) {
+INTERPOSE_ACCESSES(wchar_t*, wcsncpy, wchar_t* to, const wchar_t* from, size_t size) {
   copies_padded(to, from, size, CALLER);
   return REAL(wcsncpy)(to, from, size);
 }
-INTERPOSE(wchar_t*, wcpncpy, wchar_t* to, const wchar_t* from, size_t size) {
+INTERPOSE_ACCESSES(wchar_t*, wcpncpy, wchar_t* to, const wchar_t* from, size_t size) {
   copies_padded(to, from, size, CALLER);
   return REAL(wcpncpy)(to, from, size);
 }
-INTERPOSE(wchar_t*, wcscat, wchar_t* to, const wchar_t* from) {
+INTERPOSE_ACCESSES(wchar_t*, wcscat, wchar_t* to, const wchar_t* from) {
   appends(to, from, kNoLimit, CALLER);
   return REAL(wcscat)(to, from);
 }
-INTERPOSE(wchar_t*, wcsncat, wchar_t* to, const wchar_t* from, size_t limit) {
+INTERPOSE_ACCESSES(wchar_t*, wcsncat, wchar_t* to, const wchar_t* from, size_t limit) {
   appends(to, from, limit, CALLER);
   return REAL(wcsncat)(to, from, limit);
 }
-INTERPOSE(wchar_t*, __wcscpy_chk, wchar_t* to, const wchar_t* from, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wcscpy_chk, wchar_t* to, const wchar_t* from, size_t room) {
   if (length(from) < room) copies_string(to, from, CALLER);
   return REAL(__wcscpy_chk)(to, from, room);
 }
-INTERPOSE(wchar_t*, __wcpcpy_chk, wchar_t* to, const wchar_t* from, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wcpcpy_chk, wchar_t* to, const wchar_t* from, size_t room) {
   if (length(from) < room) copies_string(to, from, CALLER);
   return REAL(__wcpcpy_chk)(to, from, room);
 }
-INTERPOSE(wchar_t*, __wcsncpy_chk, wchar_t* to, const wchar_t* from, size_t size, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wcsncpy_chk, wchar_t* to, const wchar_t* from, size_t size, size_t room) {
   if (size <= room) copies_padded(to, from, size, CALLER);
   return REAL(__wcsncpy_chk)(to, from, size, room);
 }
-INTERPOSE(wchar_t*, __wcpncpy_chk, wchar_t* to, const wchar_t* from, size_t size, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wcpncpy_chk, wchar_t* to, const wchar_t* from, size_t size, size_t room) {
   if (size <= room) copies_padded(to, from, size, CALLER);
   return REAL(__wcpncpy_chk)(to, from, size, room);
 }
-INTERPOSE(wchar_t*, __wcscat_chk, wchar_t* to, const wchar_t* from, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wcscat_chk, wchar_t* to, const wchar_t* from, size_t room) {
   if (length(to) + length(from) < room) appends(to, from, kNoLimit, CALLER);
   return REAL(__wcscat_chk)(to, from, room);
 }
-INTERPOSE(wchar_t*, __wcsncat_chk, wchar_t* to, const wchar_t* from, size_t limit, size_t room) {
+INTERPOSE_ACCESSES(wchar_t*, __wcsncat_chk, wchar_t* to, const wchar_t* from, size_t limit, size_t room) {
   if (length(to) + length(from, limit) < room) appends(to, from, limit, CALLER);
   return REAL(__wcsncat_chk)(to, from, limit, room);
 }
-INTERPOSE(int, wcscmp, const wchar_t* a, const wchar_t* b) {
+INTERPOSE_ACCESSES(int, wcscmp, const wchar_t* a, const wchar_t* b) {
   reads_both<Same>(a, b, kNoLimit, CALLER);
   return REAL(wcscmp)(a, b);
 }
-INTERPOSE(int, wcsncmp, const wchar_t* a, const wchar_t* b, size_t limit) {
+INTERPOSE_ACCESSES(int, wcsncmp, const wchar_t* a, const wchar_t* b, size_t limit) {
   reads_both<Same>(a, b, limit, CALLER);
   return REAL(wcsncmp)(a, b, limit);
 }
-INTERPOSE(int, wcscasecmp, const wchar_t* a, const wchar_t* b) {
+INTERPOSE_ACCESSES(int, wcscasecmp, const wchar_t* a, const wchar_t* b) {
   reads_both<Folded>(a, b, kNoLimit, CALLER);
   return REAL(wcscasecmp)(a, b);
 }
-INTERPOSE(int, wcsncasecmp, const wchar_t* a, const wchar_t* b, size_t limit) {
+INTERPOSE_ACCESSES(int, wcsncasecmp, const wchar_t* a, const wchar_t* b, size_t limit) {
   reads_both<Folded>(a, b, limit, CALLER);
   return REAL(wcsncasecmp)(a, b, limit);
 }
-INTERPOSE(wchar_t*, wcschr, const wchar_t* s, wchar_t c) {
+INTERPOSE_ACCESSES(wchar_t*, wcschr, const wchar_t* s, wchar_t c) {
   wchar_t* const result = REAL(wcschr)(s, c);
   reads_chars(s, found_at(s, result), CALLER);
   return result;
 }
-INTERPOSE(wchar_t*, wcschrnul, const wchar_t* s, wchar_t c) {
+INTERPOSE_ACCESSES(wchar_t*, wcschrnul, const wchar_t* s, wchar_t c) {
   wchar_t* const result = REAL(wcschrnul)(s, c);
   reads_chars(s, found_at(s, result), CALLER);
   return result;
 }
-INTERPOSE(wchar_t*, wcsrchr, const wchar_t* s, wchar_t c) {
+INTERPOSE_ACCESSES(wchar_t*, wcsrchr, const wchar_t* s, wchar_t c) {
   reads_string(s, CALLER);
   return REAL(wcsrchr)(s, c);
 }
-INTERPOSE(wchar_t*, wcsstr, const wchar_t* s, const wchar_t* part) {
+INTERPOSE_ACCESSES(wchar_t*, wcsstr, const wchar_t* s, const wchar_t* part) {
   wchar_t* const found = REAL(wcsstr)(s, part);
   size_t const n = reads_string(part, CALLER);
   reads_chars(s, found != nullptr ? static_cast<size_t>(found - s) + n : length(s) + 1, CALLER);
   return found;
 }
-INTERPOSE(size_t, wcsspn, const wchar_t* s, const wchar_t* set) {
+INTERPOSE_ACCESSES(size_t, wcsspn, const wchar_t* s, const wchar_t* set) {
   size_t const result = REAL(wcsspn)(s, set);
   reads_chars(s, result + 1, CALLER);
   reads_string(set, CALLER);
   return result;
 }
-INTERPOSE(size_t, wcscspn, const wchar_t* s, const wchar_t* set) {
+INTERPOSE_ACCESSES(size_t, wcscspn, const wchar_t* s, const wchar_t* set) {
   size_t const result = REAL(wcscspn)(s, set);
   reads_chars(s, result + 1, CALLER);
   reads_string(set, CALLER);
   return result;
 }
-INTERPOSE(wchar_t*, wcspbrk, const wchar_t* s, const wchar_t* set) {
+INTERPOSE_ACCESSES(wchar_t*, wcspbrk, const wchar_t* s, const wchar_t* set) {
   wchar_t* const result = REAL(wcspbrk)(s, set);
   reads_chars(s, found_at(s, result), CALLER);
   reads_string(set, CALLER);
@@ -166,7 +166,7 @@ REPLACE(wchar_t*, wcsdup, const wchar_t* s) {
   for (size_t i = 0; i <= n; ++i) copy[i] = s[i];
   return copy;
 }
-INTERPOSE(wchar_t*, wcstok, wchar_t* s, const wchar_t* set, wchar_t** rest) {
+INTERPOSE_ACCESSES(wchar_t*, wcstok, wchar_t* s, const wchar_t* set, wchar_t** rest) {
   auto const pc = CALLER;
   if (s == nullptr) lane::read(rest, sizeof *rest, pc);
   wchar_t* const start = s != nullptr ? s : *rest;
@@ -184,14 +184,14 @@ INTERPOSE(wchar_t*, wcstok, wchar_t* s, const wchar_t* set, wchar_t** rest) {
 
 // --- Between wide and multibyte
 
-INTERPOSE(size_t, mbstowcs, wchar_t* to, const char* from, size_t size) {
+INTERPOSE_ACCESSES(size_t, mbstowcs, wchar_t* to, const char* from, size_t size) {
   auto const pc = CALLER;
   reads_string(from, pc);
   size_t const n = REAL(mbstowcs)(to, from, size);
   if (to != nullptr && n != ~size_t{0}) writes_chars(to, n < size ? n + 1 : n, pc);
   return n;
 }
-INTERPOSE(size_t, wcstombs, char* to, const wchar_t* from, size_t size) {
+INTERPOSE_ACCESSES(size_t, wcstombs, char* to, const wchar_t* from, size_t size) {
   auto const pc = CALLER;
   reads_string(from, pc);
   size_t const n = REAL(wcstombs)(to, from, size);

@@ -59,16 +59,6 @@ void before_everything(int, char**, char** environment) {
 __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char**,
                                                                        char**) = before_everything;
 
-// Before anything that another thread may be ordered after.
-void releasing() {
-  if (__builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
-  Thread* const thread = current_thread;
-  if (thread == nullptr) return;
-  Inside const inside(thread);
-  Cost const cost(thread);
-  stop_all(thread);
-}
-
 }  // namespace
 
 // --- Accesses and memory
@@ -103,35 +93,22 @@ __attribute__((noinline)) void accessed(const void* address, size_t size, Access
   start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc)});
 }
 
-bool gate_is_closed() {
-  return __builtin_expect(__atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED) == 0, 1);
-}
-
 }  // namespace
 
-void read(const void* address, size_t size, Pc pc) {
-  if (!gate_is_closed()) accessed(address, size, AccessType::kRead, pc);
-}
-void write(void* address, size_t size, Pc pc) {
-  if (!gate_is_closed()) accessed(address, size, AccessType::kWrite, pc);
-}
-
-void allocated(void*, size_t, Pc) {}
-void mapped(void*, size_t, Pc) {}
+void read_slow(const void* address, size_t size, Pc pc) { accessed(address, size, AccessType::kRead, pc); }
+void write_slow(void* address, size_t size, Pc pc) { accessed(address, size, AccessType::kWrite, pc); }
 
 // What this thread did to the memory is ordered, by the allocator's own means, before what the next owner
 // does: that is a release of the block, and only of the block. Its size is not known here; stopping too much
 // is not wrong.
-void freeing(void* address, Pc) {
-  if (address == nullptr || __builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
+void freeing_slow(void* address, Pc) {
   Thread* const thread = current_thread;
-  if (thread == nullptr) return;
+  if (address == nullptr || thread == nullptr) return;
   Inside const inside(thread);
   stop_within(thread, reinterpret_cast<uintptr_t>(address), ~uintptr_t{0});
 }
 
-void unmapping(void* address, size_t size, Pc) {
-  if (__builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
+void unmapping_slow(void* address, size_t size) {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
   Inside const inside(thread);
@@ -145,31 +122,20 @@ void unmapping(void* address, size_t size, Pc) {
 // A signal handler acquires what its sender released, between any two instructions of the code it interrupts:
 // whatever is monitored for an access that is still to come must end here. Ordinary code has no such monitors
 // at an acquire, and those of accesses already made end a little early.
-void acquire(const volatile void*) {
-  if (__builtin_expect(__dh_monitor_hot.active == 0, 1)) return;
+void acquire_slow() {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
   Inside const inside(thread);
   stop_all_even_kept(thread);
 }
-void release(const volatile void*) { releasing(); }
-void release_store(const volatile void*) { releasing(); }
-void forget(const volatile void*) {}
 
-bool tells_objects_apart() { return false; }
-bool hears_acquired_locks = false;
-
-void lock_acquired(const volatile void*, LockMode, Pc) {}
-void lock_releasing(const volatile void*, Pc) { releasing(); }
-void lock_destroyed(const volatile void*) {}
-
-void barrier_initialised(const volatile void*, uint32_t) {}
-BarrierTicket barrier_arrive(const volatile void*) {
-  releasing();
-  return {0};
+void release_slow() {
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  Cost const cost(thread);
+  stop_all(thread);
 }
-void barrier_leave(const volatile void*, BarrierTicket) {}
-void barrier_destroyed(const volatile void*) {}
 
 // --- Threads
 // -----------------------------------------------------------------------------------------------------------------
