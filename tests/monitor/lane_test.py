@@ -195,7 +195,10 @@ class MonitorLane(unittest.TestCase):
     def test_sampling_and_budgets_find_a_race_that_goes_on(self):
         program = self.build(COUNTER, "-DROUNDS=1500000")
         for options in (("--sample", "10%"), ("--sample", "1%"), ("--budget", "5%")):
-            report = self.findings(program, *options)
+            for _ in range(8):  # on a busy machine the threads may run one after the other
+                report = self.findings(program, *options)
+                if report["findings"]:
+                    break
             self.assertTrue(report["findings"], options)
             self.assertGreater(report["statistics"]["windows"], 0)
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "runtime/monitor/budget.h"
 #include "runtime/monitor_abi.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/options.h"
@@ -18,10 +19,7 @@ bool pace_measures;
 
 namespace {
 
-// Shares in hundredths of a percent. See pace.h.
-constexpr uint64_t kClosedShare = 300;
-constexpr uint64_t kInlineShare = 5000;
-constexpr uint64_t kWhole = 10000;
+constexpr uint64_t kWhole = Budget::kWhole;  // shares are in hundredths of a percent
 constexpr uint64_t kShortestWindowUs = 500;
 constexpr uint64_t kTickUs = 2000;
 
@@ -74,32 +72,6 @@ uint64_t process_us() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000 + static_cast<uint64_t>(t.tv_nsec) / 1000;
 }
 
-// What windows cost and what was worked, over the last few dozen of them: load comes in bursts, and what one
-// window costs says little.
-struct Account {
-  uint64_t cost = 0;
-  uint64_t worked = 0;
-
-  // `worked_us`: processor time of the whole process since the last window, this one included; `open_us`: of
-  // that, in the window; `spent_us`: of that, in slow paths.
-  void add(uint64_t worked_us, uint64_t open_us, uint64_t spent_us) {
-    uint64_t const inlined = open_us > spent_us ? open_us - spent_us : 0;
-    cost = cost - cost / 32 + (spent_us + inlined * kInlineShare / kWhole) * 16;
-    worked = worked - worked / 32 + worked_us * 16;
-  }
-  uint64_t share() const { return worked > cost ? cost * kWhole / (worked - cost) : kWhole; }
-};
-
-// The share of the time that the next period is open for.
-uint64_t next_share(uint64_t share, const Account& account) {
-  uint64_t const budget = platform::options().monitor.budget;
-  uint64_t const room = budget > kClosedShare * 3 / 2 ? budget - kClosedShare : budget / 3;
-  if (account.worked == 0) return share;  // idle: nothing to learn from
-  if (account.share() > room) return share > 16 ? share - share / 16 : share > 1 ? share - 1 : 1;
-  uint64_t const more = share + share / 16 + 1;
-  return more < kWhole ? more : kWhole;
-}
-
 // Opens the gate for so long, tick by tick.
 void open_for(uint64_t us) {
   bool const ticks = platform::options().monitor.cap != 0;
@@ -119,10 +91,10 @@ void open_for(uint64_t us) {
     sleep_us(kTickUs);
   }
   Random random{pace_clock() | 1};
-  uint64_t share = options.budget != 0 ? options.budget / 8 + 1 : options.sample;
+  Budget budget(options.budget);
+  uint64_t share = options.budget != 0 ? budget.open_share() : options.sample;
   uint64_t const mean_us = uint64_t{options.period_ms} * 1000;
   uint64_t worked_until = process_us();
-  Account account;
   for (;;) {
     // Half to one and a half times the mean; longer if the window would become too short to show anything.
     uint64_t period = mean_us / 2 + random.below(mean_us);
@@ -146,9 +118,9 @@ void open_for(uint64_t us) {
       // From window to window: what was worked between them counts for the one before.
       uint64_t const worked_now = process_us();
       uint64_t const spent = __atomic_load_n(&spent_cycles, __ATOMIC_RELAXED);
-      account.add(worked_now - worked_until, worked_now - worked_before, spent * us / (cycles + 1));
+      budget.add(worked_now - worked_until, worked_now - worked_before, spent * us / (cycles + 1));
       worked_until = worked_now;
-      share = next_share(share, account);
+      share = budget.open_share();
     }
     // A window that became longer than it should, because we were not woken, is made up for.
     uint64_t const late = us > window ? us - window : 0;

@@ -11,12 +11,7 @@
 // every place: where threads do the same thing at the same time, which is where races are, their monitors
 // meet.
 //
-// Budget. Time is lost in three ways: in the runtime's slow paths, whose cycles are counted while a budget is
-// set; in the inlined code behind an open gate, which nobody counts, and for which a fixed share of the
-// processor time in windows is assumed (kInlineShare); and in looks at a closed gate, which nothing can avoid
-// (kClosedShare). After every window both are set against the processor time that the process has used since
-// the one before, and the share of the time that is open is moved towards what the budget has room for. Both
-// constants were measured (docs/monitor.md).
+// Budget: budget.h.
 //
 // Windows and ticks are made by a thread of the runtime's own, which exists once there was more than one
 // thread, unless everything is to be monitored all the time. It is made by clone(2) directly: libc does not
