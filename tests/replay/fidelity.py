@@ -4,6 +4,7 @@
     tests/replay/fidelity.py [--build-dir build] [--runs 20] [--opt -O0,-O1,-O2,-O3] [NAME...]
     tests/replay/fidelity.py --stress 1000      the stress program, that many seeds, spread over the levels
     tests/replay/fidelity.py --sample 12        some of the labelled programs only, the same ones every time
+    tests/replay/fidelity.py --journal FILE ... go on with a run that was interrupted
 
 A recording counts as faithful when the program itself ended as it does unrecorded, `deadheat recording check` finds
 nothing wrong, and `deadheat replay` has verified every region of every thread. Programs are those of tests/programs.
@@ -100,6 +101,26 @@ class Subject:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+class Journal:
+    """Batches that were verified as a whole, a line each: a run that was interrupted goes on where it was."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lines = set(path.read_text().splitlines()) if path and path.exists() else set()
+
+    @staticmethod
+    def line(subject, first, runs):
+        return f"{subject.name} {subject.level} {first} {len(runs)}"
+
+    def has(self, subject, first, runs):
+        return self.line(subject, first, runs) in self.lines
+
+    def add(self, subject, first, runs):
+        if self.path:
+            with open(self.path, "a") as file:
+                file.write(self.line(subject, first, runs) + "\n")
+
+
 def subjects_of(options):
     levels = options.opt.split(",")
     if options.stress:
@@ -126,6 +147,7 @@ def main():
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--journal", type=Path, help="note here what was verified, and leave out what is noted already")
     parser.add_argument("--keep", type=Path, help="leave the last recording here")
     options = parser.parse_args()
     options.build_dir = options.build_dir.resolve()
@@ -141,11 +163,20 @@ def main():
                 problems.append(f"{subject.name} {subject.level}: {problem}")
                 bad[subject.level] = bad.get(subject.level, 0) + len(subject.runs)
                 subject.runs = []
-        tasks = {pool.submit(subject.batch, options, subject.runs[i:i + BATCH]): (subject, subject.runs[i:i + BATCH])
-                 for subject in subjects for i in range(0, len(subject.runs), BATCH)}
+        journal = Journal(options.journal)
+        tasks = {}
         total = sum(len(subject.runs) for subject in subjects)
+        for subject in subjects:
+            for i in range(0, len(subject.runs), BATCH):
+                runs = subject.runs[i:i + BATCH]
+                if journal.has(subject, i, runs):
+                    good[subject.level] = good.get(subject.level, 0) + len(runs)
+                else:
+                    tasks[pool.submit(subject.batch, options, runs)] = (subject, i, runs)
         for task in concurrent.futures.as_completed(tasks):
-            subject, runs = tasks[task]
+            subject, first, runs = tasks[task]
+            if not any(task.result()):
+                journal.add(subject, first, runs)
             for arguments, problem in zip(runs, task.result()):
                 counts = good if problem is None else bad
                 counts[subject.level] = counts.get(subject.level, 0) + 1
