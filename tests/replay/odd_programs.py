@@ -5,7 +5,9 @@
 """
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -119,6 +121,21 @@ class Odd(unittest.TestCase):
         lines = self.run_all([BUILD / "bin" / "deadheat", "recording", "dump", "--thread", "0", self.folder / "recording"]).splitlines()
         self.assertIn("thread finishing", lines[-2])
         self.assertIn("end", lines[-1])
+
+    def test_a_program_that_is_simply_run_and_ended_by_a_signal_it_catches(self):
+        program = self.compile("caught.c", "caught", "-O1")
+        tool = BUILD / "bin" / "deadheat"
+        for how, code in (("flag", 7), ("raise", -signal.SIGTERM), ("exit", 8), ("_exit", 9)):
+            with self.subTest(how):
+                recording = self.folder / f"{how}.dh"
+                process = subprocess.Popen([program, how], stdout=subprocess.PIPE,
+                                           env={**os.environ, "DEADHEAT_OPTIONS": f"record={recording} tool={tool}"})
+                self.assertEqual(process.stdout.readline(), b"up\n")
+                process.send_signal(signal.SIGTERM)
+                process.communicate(timeout=60)
+                self.assertEqual(process.returncode, code)
+                self.assertIn(f"exit code {code if code > 0 else 128 - code}", self.run_all([tool, "recording", "check", recording]))
+                self.assertIn("100 % verified", self.run_all([tool, "replay", recording]))
 
     def test_naked_functions(self):
         for level in ("-O0", "-O2"):
