@@ -28,6 +28,7 @@ enum DhUnwinding {
 enum DhAccessFlags {
   kDhAccessWrite = 1 << 8,  // low byte: the size
   kDhAccessAtomic = 1 << 9,
+  kDhAccessSequenced = 1 << 10,  // an atomic that has a sequencer
 };
 
 enum { kDhMaxArguments = 16 };  // further ones are not looked at

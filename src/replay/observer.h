@@ -24,6 +24,8 @@ struct Access {
   std::uint64_t value;  // read or about to be written, zero-extended
   bool is_write;
   bool is_atomic;
+  bool is_sequenced =
+      false;  // an atomic whose sequencer came before it; a load that teaches nothing has none
 };
 
 // A word of an invisible call's arguments.
@@ -48,7 +50,7 @@ class Observer {
   // Made by a library call for the program; `site` is the call.
   virtual void on_library_access(ThreadId, SiteId, const recording::LibraryAccess&) {}
   // The region before it is verified. Allocations, locks, atomics, threads: all that synchronises. An
-  // atomic's own accesses follow.
+  // atomic's own accesses follow (Access::is_sequenced).
   virtual void on_sequencer(ThreadId, SiteId, const recording::Sequencer&) {}
   // A local whose address the code uses, at `site`, begins its life; its life ends (local_lives.h). Locals of
   // frames that were left by an exception or a jump have no end.

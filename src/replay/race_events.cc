@@ -77,14 +77,16 @@ void RaceEvents::access(ThreadId thread, SiteId site, AccessOrigin origin, bool 
   if (is_shared && !locals_.empty()) use_local(thread, site, origin);
 }
 
-void RaceEvents::plain_access(ThreadId thread, SiteId site, AccessOrigin origin, bool is_write) {
-  if (locations_.is_there(origin.address)) return access(thread, site, origin, is_write, false);
+void RaceEvents::free_access(ThreadId thread, SiteId site, AccessOrigin origin, bool is_write,
+                             bool is_atomic) {
+  if (locations_.is_there(origin.address)) return access(thread, site, origin, is_write, is_atomic);
   // Beyond this many they come as they come: any order is as good as another.
   constexpr std::size_t kMost = 1 << 16;
   if (!locations_.is_shared(origin.address, origin.size)) return;
   std::vector<Late>& late = state(thread).late;
-  if (late.size() >= kMost) return access(thread, site, origin, is_write, false);
-  late.push_back({site, origin, is_write, stack_of_ ? stack_of_(thread, site) : std::vector<SiteId>()});
+  if (late.size() >= kMost) return access(thread, site, origin, is_write, is_atomic);
+  late.push_back(
+      {site, origin, is_write, is_atomic, stack_of_ ? stack_of_(thread, site) : std::vector<SiteId>()});
 }
 
 void RaceEvents::end_region(ThreadId thread) {
@@ -92,7 +94,7 @@ void RaceEvents::end_region(ThreadId thread) {
   late.swap(state(thread).late);
   for (Late& access : late) {
     access.origin.stack = &access.stack;
-    this->access(thread, access.site, access.origin, access.is_write, false);
+    this->access(thread, access.site, access.origin, access.is_write, access.is_atomic);
   }
 }
 
@@ -139,13 +141,13 @@ void RaceEvents::use_local(ThreadId thread, SiteId site, const AccessOrigin& ori
 
 void RaceEvents::on_access(const Access& access) {
   // Atomics are told by their sequencers, which know the order.
-  if (!access.is_atomic)
-    plain_access(access.thread, access.site, {access.address, access.size}, access.is_write);
+  if (access.is_sequenced) return;
+  free_access(access.thread, access.site, {access.address, access.size}, access.is_write, access.is_atomic);
 }
 
 void RaceEvents::on_library_access(ThreadId thread, SiteId site, const recording::LibraryAccess& access) {
-  plain_access(thread, site, {access.address, static_cast<std::uint32_t>(access.size)},
-               access.kind == AccessKind::kWrite);
+  free_access(thread, site, {access.address, static_cast<std::uint32_t>(access.size)},
+              access.kind == AccessKind::kWrite, /*is_atomic=*/false);
 }
 
 void RaceEvents::freed(ThreadId thread, SiteId site, Address address, std::uint64_t size) {

@@ -124,6 +124,7 @@ class RaceEvents final : public Observer {
     SiteId site;
     AccessOrigin origin;
     bool is_write = false;
+    bool is_atomic = false;
     std::vector<SiteId> stack;
   };
   struct ThreadState {
@@ -154,8 +155,8 @@ class RaceEvents final : public Observer {
   };
 
   ThreadState& state(ThreadId thread);
-  // Now, or at the end of the region.
-  void plain_access(ThreadId thread, SiteId site, AccessOrigin origin, bool is_write);
+  // One without a sequencer: now, or at the end of the region.
+  void free_access(ThreadId thread, SiteId site, AccessOrigin origin, bool is_write, bool is_atomic);
   void access(ThreadId thread, SiteId site, AccessOrigin origin, bool is_write, bool is_atomic);
   void end_region(ThreadId thread);
   void use_local(ThreadId thread, SiteId site, const AccessOrigin& origin);

@@ -35,13 +35,14 @@ struct Steps {
   static std::uint64_t atomic_load(DhReplay* hot, std::uint64_t address, std::uint32_t size,
                                    std::uint32_t site) {
     const std::uint64_t value = value_any(hot, address, size);
-    if (kObserved) __dh_rep_observe(hot, address, value, size | kDhAccessAtomic, site);
+    if (kObserved) __dh_rep_observe(hot, address, value, size | thread_of(hot).atomic_flags(), site);
     return value;
   }
   static void atomic_store(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::uint32_t size,
                            std::uint32_t site) {
     if (kObserved)
-      __dh_rep_observe(hot, address, low_bytes(value, size), size | kDhAccessWrite | kDhAccessAtomic, site);
+      __dh_rep_observe(hot, address, low_bytes(value, size),
+                       size | kDhAccessWrite | thread_of(hot).atomic_flags(), site);
     store_any<false>(hot, address, value, size, site);
   }
 };
@@ -124,7 +125,8 @@ void __dh_rep_observe(DhReplay* hot, std::uint64_t address, std::uint64_t value,
                       size_and_flags & 0xff,
                       value,
                       (size_and_flags & kDhAccessWrite) != 0,
-                      (size_and_flags & kDhAccessAtomic) != 0};
+                      (size_and_flags & kDhAccessAtomic) != 0,
+                      (size_and_flags & kDhAccessSequenced) != 0};
   for (Observer* observer : World::current()->observers()) observer->on_access(access);
 }
 

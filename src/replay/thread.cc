@@ -342,6 +342,10 @@ void Thread::unreachable() {
 
 void Thread::atomic_sequencer(unsigned operation, SiteId site) {
   for (;;) {
+    if (!is_at_item() && operation == kDhAtomicLoad) {
+      atomic_flags_ = kDhAccessAtomic;
+      return;
+    }
     if (!is_at_item())
       diverge(fmt::format("the code does an atomic operation, the log has {} after {} predicted values",
                           name_of(item_.tag), hot_->run));
@@ -349,8 +353,10 @@ void Thread::atomic_sequencer(unsigned operation, SiteId site) {
       const recording::SequencerKind kind = item_.sequencer.kind;
       const bool is_fence = operation == kDhAtomicFence;
       if (is_fence ? kind == recording::SequencerKind::kFence
-                   : recording::is_atomic(kind) && item_.sequencer.operation() == operation)
+                   : recording::is_atomic(kind) && item_.sequencer.operation() == operation) {
+        atomic_flags_ = kDhAccessAtomic | kDhAccessSequenced;
         return sequencer(site);
+      }
     }
     step();
     if (world_.is_live()) return;

@@ -81,8 +81,10 @@ class Thread {
   void invisible();
   void resume_exception();
   [[noreturn]] void unreachable();
-  // The sequencer of an atomic or fence that the code does now.
+  // The sequencer of an atomic or fence that the code does now; a load may have none.
   void atomic_sequencer(unsigned operation, SiteId site);
+  // What its accesses are (DhAccessFlags).
+  std::uint32_t atomic_flags() const { return atomic_flags_; }
   void* jump_buffer(std::uint64_t environment);
   // If calls are observed: how many invisible ones are open, so that one that is left by a jump ends.
   void invisible_begins() { ++open_calls_; }
@@ -149,6 +151,7 @@ class Thread {
   Address base_function_;
   bool base_has_returned_ = false;
   std::uint64_t ticked_stores_ = 0;
+  std::uint32_t atomic_flags_ = 0;
   unsigned idle_ticks_ = 0;
   std::uint32_t open_calls_ = 0;
 };

@@ -15,11 +15,10 @@
 
 #include "runtime/abi.h"
 
-#define DEADHEAT_RECORD_ABI_VERSION 1u
+#define DEADHEAT_RECORD_ABI_VERSION 2u
 
 enum {
-  // The predictor: 2^20 granules of 8 bytes, so an image of 8 MiB and 4 MiB of tags per thread, touched on
-  // demand.
+  // The predictor: 2^20 granules of 8 bytes, so at most 16 MiB per thread, touched on demand.
   kDhGranuleBits = 20,
   kDhGranules = 1 << kDhGranuleBits,
   kDhImageMask = (kDhGranules << 3) - 1,
@@ -33,16 +32,30 @@ enum {
 // "address" is a site number of the module above all of user space.
 #define DH_OPAQUE_BASE (UINT64_C(1) << 54)
 
+// A granule of the predictor, with its address: one line of the cache for both. `address` is never 0.
+typedef struct DhGranule {
+  uint64_t address;
+  uint64_t bytes;
+} DhGranule;
+
+// Of an atomic location, the version (atomics.cc) that the thread has read with a sequencer. A load that
+// finds it unchanged learns nothing, and needs none.
+typedef struct DhSeen {
+  uint64_t address;
+  uint64_t version_and_order;  // version << 1 | acquired
+} DhSeen;
+enum { kDhSeen = 128 };
+
 // The hot state of a recorded thread: the first bytes of its slot in the arena, so that the writer finds
 // `run` even if the program was killed.
 typedef struct DhRecord {
-  uint64_t run;        // values predicted since the last item
-  uint64_t hash;       // of the stores since the thread began (dh_record_mix)
-  uint32_t* tags;      // tags[granule & mask] == dh_tag_of(granule): the image holds it
-  uint8_t* image;      // image[address & kDhImageMask]
-  uint32_t invisible;  // 1 while invisible code runs on this thread
-  uint32_t depth;      // nested invokes on the stack
-  uint64_t loads;      // statistics: items logged as values
+  uint64_t run;          // values predicted since the last item
+  uint64_t hash;         // of the stores since the thread began (dh_record_mix)
+  DhGranule* table;      // the predictor; one without any granule while a signal waits (dh_granule_of)
+  DhGranule* own_table;  // the predictor
+  uint32_t invisible;    // 1 while invisible code runs on this thread
+  uint32_t depth;        // nested invokes on the stack
+  uint64_t loads;        // statistics: items logged as values
 
   // The ring. Offsets only grow; position = offset & (kDhRingBytes - 1). The program maps the ring twice in a
   // row, so that what it writes is contiguous.
@@ -60,8 +73,10 @@ typedef struct DhRecord {
   uint64_t regions;
   uint32_t attention;  // something waits for the thread's next hook: a signal to deliver
   uint32_t inside;     // depth of runtime functions at work on this thread
-  uint32_t
-      is_off;  // nothing more is logged: recording was stopped, or the process is a fork of the recorded one
+  // Nothing more is logged: recording was stopped, or the process is a fork of the recorded one.
+  uint32_t is_off;
+
+  DhSeen seen[kDhSeen];
 } DhRecord;
 
 enum DhSlotState {
@@ -96,6 +111,11 @@ enum DhStopReason { kDhRun = 0, kDhStopLimit = 1, kDhStopDisk = 2, kDhStopWriter
 static inline uint64_t dh_slot_bytes(void) { return kDhSlotHeaderBytes + kDhRingBytes; }
 static inline uint64_t dh_slot_offset(uint32_t slot) { return 4096 + slot * dh_slot_bytes(); }
 
+// Where the granule of `address` is, if the predictor has it: then its address is there.
+static inline DhGranule* dh_granule_of(DhGranule* table, uint64_t address) {
+  return (DhGranule*)((uint8_t*)table + (address << 1 & (((uint64_t)kDhGranules - 1) << 4)));
+}
+
 // The part of a granule's number that its place in the predictor does not tell; never 0. User addresses have
 // 47 bits, so that nothing is lost.
 static inline uint32_t dh_tag_of(uint64_t granule) { return (uint32_t)(granule >> kDhGranuleBits) + 1; }
@@ -120,6 +140,7 @@ typedef struct DhRecordModule {
   uint64_t ir_size;
   const void* const* globals;
   uint64_t global_count;
+  uint64_t has_fences;  // 1: it has fences that acquire
 } DhRecordModule;
 
 // One per instrumented function that was linked in: of several copies of an inline function only the linker's
@@ -138,28 +159,35 @@ DH_HOOK void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const*
 DH_HOOK void __dh_rec_modules_gone(const DhRecordModule* const* begin, const DhRecordModule* const* end);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Values. A load's hook stands behind it and is given what the program saw. The sized ones are for accesses
-// that stay within a granule; `any` takes up to 8 bytes anywhere.
-DH_HOOK void __dh_rec_load1(const void* address, uint64_t value);
-DH_HOOK void __dh_rec_load2(const void* address, uint64_t value);
-DH_HOOK void __dh_rec_load4(const void* address, uint64_t value);
-DH_HOOK void __dh_rec_load8(const void* address, uint64_t value);
-DH_HOOK void __dh_rec_load_any2(const void* address, uint64_t value);
-DH_HOOK void __dh_rec_load_any4(const void* address, uint64_t value);
-DH_HOOK void __dh_rec_load_any8(const void* address, uint64_t value);
-DH_HOOK void __dh_rec_load_any(const void* address, uint64_t value, uint32_t size);
-DH_HOOK void __dh_rec_opaque(uint64_t site, uint64_t value);  // site: see DhRecordModule::id
-DH_HOOK void __dh_rec_nothing(void);                          // a call that returned nothing: keeps its place
-// Stores: the hook stands before the store.
-DH_HOOK void __dh_rec_store1(void* address, uint64_t value);
-DH_HOOK void __dh_rec_store2(void* address, uint64_t value);
-DH_HOOK void __dh_rec_store4(void* address, uint64_t value);
-DH_HOOK void __dh_rec_store8(void* address, uint64_t value);
-DH_HOOK void __dh_rec_store_any2(void* address, uint64_t value);
-DH_HOOK void __dh_rec_store_any4(void* address, uint64_t value);
-DH_HOOK void __dh_rec_store_any8(void* address, uint64_t value);
-DH_HOOK void __dh_rec_store_any(void* address, uint64_t value, uint32_t size);
+// Values. A load's hook stands behind it and is given what the program saw; a store's stands before it. The
+// sized ones are for accesses that stay within a granule, those with `any` are inline unless they cross.
+//
+// Every instrumented function keeps copies of the thread's record, its run and its hash in variables of its
+// own, which become registers: to count in memory would make each hook wait for the one before it. The copies
+// are written through, so that memory is always right, and read again (`reload`) behind every call that may
+// have changed it.
+#define DH_COPIES DhRecord **record, uint64_t *run, uint64_t *hash
+DH_HOOK void __dh_rec_reload(DH_COPIES);
+DH_HOOK void __dh_rec_load1(const void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_load2(const void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_load4(const void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_load8(const void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_load_any2(const void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_load_any4(const void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_load_any8(const void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_opaque(uint64_t site, uint64_t value, DH_COPIES);  // site: see DhRecordModule::id
+DH_HOOK void __dh_rec_nothing(DH_COPIES);  // a call that returned nothing: keeps its place
+DH_HOOK void __dh_rec_store1(void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_store2(void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_store4(void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_store8(void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_store_any2(void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_store_any4(void* address, uint64_t value, DH_COPIES);
+DH_HOOK void __dh_rec_store_any8(void* address, uint64_t value, DH_COPIES);
 
+// Not inlined: any size up to 8 bytes, anywhere.
+DH_HOOK void __dh_rec_load_any(const void* address, uint64_t value, uint32_t size);
+DH_HOOK void __dh_rec_store_any(void* address, uint64_t value, uint32_t size);
 DH_HOOK DH_SLOW void __dh_rec_load_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size);
 DH_HOOK DH_SLOW void __dh_rec_store_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size);
 
@@ -195,6 +223,10 @@ DH_HOOK void __dh_rec_setjmp(const void* environment, int value, uint32_t depth)
 // ---------------------------------------------------------------------------------------------------------------------
 // Atomics: done by the runtime under a lock of the location, so that value and sequencer are one step. Sizes
 // 1, 2, 4, 8 bytes; 16-byte ones by their own. `operation` is a DhAtomic; returns the value before.
+//
+// Loads are another matter. What a load teaches, it teaches once: while nobody has changed the location since
+// this thread's last sequencer there, it has no sequencer (atomics.cc). And a relaxed load teaches nothing
+// until a fence acquires what it saw; as long as no module has such a fence it is a value like any other.
 enum DhAtomic {
   kDhAtomicLoad,
   kDhAtomicStore,
@@ -212,6 +244,11 @@ enum DhAtomic {
   kDhAtomicCompareExchange,
   kDhAtomicFence,
 };
+DH_C uint32_t __dh_rec_has_fences;
+DH_HOOK uint64_t __dh_rec_relaxed_load1(void* address, DH_COPIES);
+DH_HOOK uint64_t __dh_rec_relaxed_load2(void* address, DH_COPIES);
+DH_HOOK uint64_t __dh_rec_relaxed_load4(void* address, DH_COPIES);
+DH_HOOK uint64_t __dh_rec_relaxed_load8(void* address, DH_COPIES);
 DH_HOOK uint64_t __dh_rec_atomic(void* address, uint64_t operand, uint32_t operation, uint32_t size,
                                  uint32_t order);
 DH_HOOK uint64_t __dh_rec_compare_exchange(void* address, uint64_t expected, uint64_t desired, uint32_t size,

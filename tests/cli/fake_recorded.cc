@@ -45,6 +45,7 @@ void log_values(testing::FakeThread& thread, testing::FakeRecorded& program, lon
 }  // namespace
 
 int main(int argc, char** argv) {
+  alarm(60);  // where the writer is gone before this has begun, nobody else would end it
   const std::string arena = option("arena"), folder = option("record");
   // Not one descriptor more than without us.
   const int next = open("/dev/null", O_RDONLY);

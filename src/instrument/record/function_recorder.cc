@@ -1,9 +1,11 @@
 #include "instrument/record/function_recorder.h"
 
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include "instrument/record/pieces.h"
 #include "instrument/sanitizer_marks.h"
@@ -20,6 +22,12 @@ uint32_t c_order(AtomicOrdering order) {
   return order == AtomicOrdering::Unordered ? 0 : static_cast<uint32_t>(toCABI(order));
 }
 
+constexpr StringRef kReload = "__dh_rec_reload";
+// Hooks that change neither run nor hash, nor run anything of the program's.
+constexpr StringRef kLightHooks[] = {"__dh_rec_is_visible", "__dh_rec_call_begin",  "__dh_rec_call_end",
+                                     "__dh_rec_is_off",     "__dh_rec_is_callback", "__dh_rec_depth",
+                                     "__dh_rec_set_depth"};
+
 // The first instruction behind the leading allocas.
 Instruction* behind_allocas(Function& function) {
   BasicBlock::iterator at = function.getEntryBlock().begin();
@@ -35,7 +43,9 @@ void FunctionRecorder::run(const FunctionPlan& plan) {
   depth_ = nullptr;
   bool needs_depth = plan.has_invokes;
   for (const Point& point : plan.points) needs_depth |= point.kind == PointKind::kSetjmp;
+  make_copies(function);
   IRBuilder<> builder(body);
+  hooks_.call(builder, kReload, copies_);
   if (needs_depth) depth_ = hooks_.call(builder, "__dh_rec_depth", builder.getInt32Ty(), {});
   for (const Point& point : plan.points)
     if (point.kind == PointKind::kByValue) opaque(builder, point.site, point.argument);
@@ -43,6 +53,56 @@ void FunctionRecorder::run(const FunctionPlan& plan) {
     if (point.kind == PointKind::kLocal && is_leading(*cast<AllocaInst>(point.instruction)))
       opaque(builder, point.site, point.instruction);
   for (const Point& point : plan.points) record(point);
+  reload_behind_calls(function);
+}
+
+void FunctionRecorder::make_copies(Function& function) {
+  IRBuilder<> builder(&*function.getEntryBlock().begin());
+  Type* const word = builder.getInt64Ty();
+  copies_.clear();
+  for (Type* type : std::initializer_list<Type*>{builder.getPtrTy(), word, word}) {
+    copies_.push_back(builder.CreateAlloca(type));
+    all_copies_.emplace_back(copies_.back());
+  }
+}
+
+void FunctionRecorder::reload_behind_calls(Function& function) {
+  const auto changes_nothing = [&](const CallBase& call) {
+    const Function* const callee = call.getCalledFunction();
+    if (callee == nullptr) return call.isInlineAsm();
+    if (callee->isIntrinsic()) return true;
+    // Value hooks keep the copies up to date; the other light ones touch nothing that is copied.
+    return is_contained(call.args(), copies_[0]) || is_contained(kLightHooks, callee->getName());
+  };
+  SmallVector<CallBase*, 32> calls;
+  for (BasicBlock& block : function)
+    for (Instruction& instruction : block)
+      if (auto* const call = dyn_cast<CallBase>(&instruction); call && !changes_nothing(*call))
+        calls.push_back(call);
+  for (CallBase* call : calls) {
+    if (call->doesNotReturn() || call->isMustTailCall()) continue;
+    IRBuilder<> builder(behind(*call));
+    builder.SetCurrentDebugLocation(call->getDebugLoc());
+    hooks_.call(builder, kReload, copies_);
+  }
+}
+
+void FunctionRecorder::promote_copies() {
+  DenseMap<Function*, SmallVector<AllocaInst*, 3>> by_function;
+  for (const WeakTrackingVH& copy : all_copies_)
+    if (auto* const variable = dyn_cast_or_null<AllocaInst>(copy); variable && isAllocaPromotable(variable))
+      by_function[variable->getFunction()].push_back(variable);
+  for (auto& [function, variables] : by_function) {
+    DominatorTree tree(*function);
+    PromoteMemToReg(variables, tree);
+  }
+}
+
+Value* FunctionRecorder::value_hook(IRBuilder<>& builder, const Twine& name, ArrayRef<Value*> arguments,
+                                    Type* result) {
+  SmallVector<Value*, 6> all(arguments);
+  all.append(copies_);
+  return hooks_.call(builder, name.str(), result == nullptr ? builder.getVoidTy() : result, all);
 }
 
 void FunctionRecorder::record(const Point& point) {
@@ -84,7 +144,7 @@ void FunctionRecorder::record(const Point& point) {
 
 void FunctionRecorder::opaque(IRBuilder<>& builder, uint32_t site, Value* value) {
   for (Value* word : to_words(builder, value)) {
-    hooks_.call(builder, "__dh_rec_opaque", {builder.getInt64(first_site_ + site * uint64_t{8}), word});
+    value_hook(builder, "__dh_rec_opaque", {builder.getInt64(first_site_ + site * uint64_t{8}), word});
     ++site;
   }
 }
@@ -103,7 +163,7 @@ void FunctionRecorder::access(IRBuilder<>& builder, const char* kind, Value* poi
       continue;
     }
     const bool is_aligned = commonAlignment(align, offset).value() >= size;
-    hooks_.call(builder, name + (is_aligned ? "" : "_any") + std::to_string(size), {address, words[i]});
+    value_hook(builder, name + (is_aligned ? "" : "_any") + std::to_string(size), {address, words[i]});
   }
 }
 
@@ -171,8 +231,15 @@ void FunctionRecorder::record_atomic(Instruction& instruction) {
     return operation == kDhAtomicStore ? before : from_words(builder, type, {before});
   };
   if (auto* load = dyn_cast<LoadInst>(&instruction)) {
-    instruction.replaceAllUsesWith(
-        atomic(load->getPointerOperand(), nullptr, kDhAtomicLoad, load->getType(), load->getOrdering()));
+    const uint32_t size = size_of(load->getType());
+    if (size <= 8 && c_order(load->getOrdering()) == 0) {
+      Value* const word = value_hook(builder, "__dh_rec_relaxed_load" + std::to_string(size),
+                                     {load->getPointerOperand()}, builder.getInt64Ty());
+      instruction.replaceAllUsesWith(from_words(builder, load->getType(), {word}));
+    } else {
+      instruction.replaceAllUsesWith(
+          atomic(load->getPointerOperand(), nullptr, kDhAtomicLoad, load->getType(), load->getOrdering()));
+    }
   } else if (auto* store = dyn_cast<StoreInst>(&instruction)) {
     atomic(store->getPointerOperand(), store->getValueOperand(), kDhAtomicStore,
            store->getValueOperand()->getType(), store->getOrdering());
@@ -254,7 +321,7 @@ void FunctionRecorder::record_call(const Point& point, bool may_be_invisible) {
   builder.SetInsertPoint(end);
   hooks_.call(builder, "__dh_rec_call_end", {});
   if (pieces_of(call.getType(), module_.getDataLayout()).empty())
-    hooks_.call(builder, "__dh_rec_nothing", {});
+    value_hook(builder, "__dh_rec_nothing", {});
   else
     opaque(builder, point.site, &call);
 }

@@ -13,6 +13,8 @@ class FunctionRecorder {
       : hooks_(hooks), module_(module), first_site_(first_site) {}
 
   void run(const FunctionPlan& plan);
+  // After inlining: the copies of all functions become registers.
+  void promote_copies();
 
  private:
   void record(const Point& point);
@@ -30,6 +32,12 @@ class FunctionRecorder {
   void opaque(llvm::IRBuilder<>& builder, uint32_t site, llvm::Value* value);
   void access(llvm::IRBuilder<>& builder, const char* kind, llvm::Value* pointer, llvm::Align align,
               llvm::Value* value);
+  // Calls a value hook with the function's copies.
+  llvm::Value* value_hook(llvm::IRBuilder<>& builder, const llvm::Twine& name,
+                          llvm::ArrayRef<llvm::Value*> arguments, llvm::Type* result = nullptr);
+  void make_copies(llvm::Function& function);
+  // Behind every call that may have changed what the copies are of.
+  void reload_behind_calls(llvm::Function& function);
   // Where what follows `instruction` on its normal way goes; for an invoke a block of its own.
   llvm::Instruction* behind(llvm::Instruction& instruction);
   llvm::Value* cache_of(const llvm::CallBase& call);
@@ -38,7 +46,10 @@ class FunctionRecorder {
   llvm::Module& module_;
   uint64_t first_site_;
   llvm::DenseMap<const llvm::Value*, llvm::GlobalVariable*> caches_;
-  llvm::Value* depth_ = nullptr;  // of the function at hand
+  // Of the function at hand.
+  llvm::Value* depth_ = nullptr;
+  llvm::SmallVector<llvm::Value*, 3> copies_;
+  std::vector<llvm::WeakTrackingVH> all_copies_;
 };
 
 // Makes `function` notice that it was called from invisible code. `address` stands for the function's own

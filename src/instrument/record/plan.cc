@@ -373,7 +373,9 @@ void ModulePlan::plan(Function& function) {
       add(plan, PointKind::kAtomic, &instruction, instruction.getType());
     } else if (auto* fence = dyn_cast<FenceInst>(&instruction)) {
       // A fence for signal handlers is the compiler's business alone.
-      if (fence->getSyncScopeID() != SyncScope::SingleThread) add(plan, PointKind::kAtomic, fence);
+      if (fence->getSyncScopeID() == SyncScope::SingleThread) continue;
+      add(plan, PointKind::kAtomic, fence);
+      has_acquiring_fences_ |= isAcquireOrStronger(fence->getOrdering());
     } else if (isa<LandingPadInst>(instruction)) {
       add(plan, PointKind::kLandingPad, &instruction, instruction.getType());
     } else if (isa<ResumeInst>(instruction)) {

@@ -84,6 +84,8 @@ class ModulePlan {
   // invisible code. For --deadheat-stats and the documentation.
   const std::vector<std::pair<const llvm::Function*, std::string>>& left_out() const { return left_out_; }
   uint32_t site_count() const { return next_site_; }
+  // Fences that acquire what relaxed loads saw.
+  bool has_acquiring_fences() const { return has_acquiring_fences_; }
 
  private:
   void plan(llvm::Function& function);
@@ -97,6 +99,7 @@ class ModulePlan {
   llvm::DenseSet<const llvm::Function*> planned_;
   std::vector<std::pair<const llvm::Function*, std::string>> left_out_;
   uint32_t next_site_ = 0;
+  bool has_acquiring_fences_ = false;
 };
 
 // Does control come back from this call in the ordinary way, at most? (setjmp: more than once.)

@@ -62,9 +62,10 @@ class Descriptors {
     for (GlobalValue* global : plan.globals()) addresses.push_back(global);
     GlobalVariable* const globals =
         constant(ConstantArray::get(ArrayType::get(pointer_, addresses.size()), addresses), "dh.globals");
-    descriptor_ = constant(ConstantStruct::getAnon({number(saved.id), ir, number(saved.bitcode.size()),
-                                                    globals, number(addresses.size())}),
-                           "dh.module");
+    descriptor_ = constant(
+        ConstantStruct::getAnon({number(saved.id), ir, number(saved.bitcode.size()), globals,
+                                 number(addresses.size()), number(plan.has_acquiring_fences() ? 1 : 0)}),
+        "dh.module");
     GlobalVariable* const entry = constant(descriptor_, "dh.module.entry");
     entry->setSection(kModulesSection);
     appendToUsed(module, {entry});
@@ -162,6 +163,7 @@ PreservedAnalyses RecordPass::run(Module& module, ModuleAnalysisManager&) {
   if (inline_hooks_ && options_.is_on(Optimisation::kInline))
     if (Status status = inline_hooks(module, hook_bitcode("record"), statistics); !status.ok())
       report_fatal_error(Twine("deadheat: ") + status.error().message, /*gen_crash_diag=*/false);
+  recorder.promote_copies();
   seal(module);
   if (options_.statistics)
     for (const auto& [function, reason] : plan.left_out())

@@ -70,7 +70,7 @@ struct LiveSteps {
     if (LiveWorld::current() == nullptr) count(hot, site);
     if (LiveWorld* const live = LiveWorld::current()) return live->load(thread_of(hot), address, size);
     const std::uint64_t value = value_any(hot, address, size);
-    __dh_rep_observe(hot, address, value, size | kDhAccessAtomic, site);
+    __dh_rep_observe(hot, address, value, size | thread_of(hot).atomic_flags(), site);
     return value;
   }
   static void atomic_store(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::uint32_t size,
@@ -79,7 +79,7 @@ struct LiveSteps {
     value = low_bytes(value, size);
     if (LiveWorld* const live = LiveWorld::current())
       return live->store(thread_of(hot), address, value, size);
-    __dh_rep_observe(hot, address, value, size | kDhAccessWrite | kDhAccessAtomic, site);
+    __dh_rep_observe(hot, address, value, size | kDhAccessWrite | thread_of(hot).atomic_flags(), site);
     store_any<false>(hot, address, value, size, site);
   }
 };

@@ -11,8 +11,7 @@
 namespace deadheat::record {
 namespace {
 
-constexpr uint64_t kImageBytes = uint64_t{kDhGranules} << 3;
-constexpr uint64_t kPredictorBytes = kImageBytes + kDhGranules * sizeof(uint32_t);
+constexpr uint64_t kPredictorBytes = kDhGranules * sizeof(DhGranule);
 
 int memory = -1;  // the arena's descriptor
 DhRecord* mapped[kDhMaxSlots];
@@ -42,8 +41,8 @@ DhRecord* map_slot(uint32_t slot) {
 }
 
 void give_predictor(DhRecord* record, void* pages) {
-  record->image = static_cast<uint8_t*>(pages);
-  record->tags = reinterpret_cast<uint32_t*>(record->image + kImageBytes);
+  record->own_table = static_cast<DhGranule*>(pages);
+  record->table = record->own_table;
 }
 
 // REQUIRES: slots_lock held.
@@ -67,7 +66,7 @@ DhRecord* free_slot() {
 void prepare_discard() {
   discard.is_off = 1;
   give_predictor(&discard, platform::map_pages(kPredictorBytes, "threads that are not recorded"));
-  no_tags = static_cast<uint32_t*>(platform::map_pages(kDhGranules * sizeof(uint32_t), "signals"));
+  empty_table = static_cast<DhGranule*>(platform::map_pages(kPredictorBytes, "signals"));
 }
 
 DhRecord* take_slot(uint32_t thread) {
@@ -96,7 +95,7 @@ DhRecord* take_slot(uint32_t thread) {
 
 void leave_slot(DhRecord* record) {
   if (record == &discard) return;
-  void* const pages = record->image;
+  void* const pages = record->own_table;
   __atomic_store_n(&record->state, kDhSlotEnded, __ATOMIC_RELEASE);
   platform::sys_munmap(pages, kPredictorBytes);
 }

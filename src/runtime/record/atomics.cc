@@ -12,16 +12,62 @@
 using namespace deadheat;
 using namespace deadheat::record;
 
+uint32_t __dh_rec_has_fences;
+
 namespace {
 
+// What all locations of one hash share, in one line of the cache. The version is raised under the lock,
+// before a location is changed. Two locations that share one only make each other's loads draw a number for
+// nothing.
 struct alignas(64) Stripe {
   platform::Spinlock lock;
+  uint64_t version;
+  // REQUIRES: lock held; a location is changed next.
+  void change() { __atomic_store_n(&version, version + 1, __ATOMIC_RELEASE); }
 };
-Stripe stripes[256];
+constexpr unsigned kStripeBits = 11;
+Stripe stripes[1 << kStripeBits];
 
-platform::Spinlock& lock_of(const void* address) {
-  uint64_t const line = reinterpret_cast<uint64_t>(address) >> 4;
-  return stripes[(line * UINT64_C(0x9E3779B97F4A7C15)) >> 56].lock;
+uint64_t hash_of(const void* address) {
+  return (reinterpret_cast<uint64_t>(address) >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+}
+Stripe& stripe_of(const void* address) { return stripes[hash_of(address) >> (64 - kStripeBits)]; }
+
+bool acquires(uint32_t order) {
+  return order == __ATOMIC_CONSUME || order == __ATOMIC_ACQUIRE || order == __ATOMIC_ACQ_REL ||
+         order == __ATOMIC_SEQ_CST;
+}
+
+// A load. If this thread has read the location's present version with a sequencer before, at least as
+// strongly, then whatever orders this load has ordered that one, and it needs none. That the version is the
+// same before and after means that the value is of that version: who changes the location raises it first,
+// and loads are not reordered with loads.
+template <class T>
+uint64_t load_atomic(T* at, uint32_t order) {
+  DhRecord* const record = __dh_record;
+  Inside const inside(record);
+  Stripe& stripe = stripe_of(at);
+  auto const address = reinterpret_cast<uint64_t>(at);
+  DhSeen& seen = record->seen[hash_of(at) >> 32 & (kDhSeen - 1)];
+  uint64_t const wanted = acquires(order) ? 1 : 0;
+  uint64_t const version = __atomic_load_n(&stripe.version, __ATOMIC_SEQ_CST);
+  if (seen.address == address && seen.version_and_order >> 1 == version &&
+      (seen.version_and_order & 1) >= wanted) {
+    T const value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&stripe.version, __ATOMIC_SEQ_CST) == version) {
+      value_any(record, address, value, sizeof(T));
+      return value;
+    }
+  }
+  T value;
+  {
+    platform::SpinGuard const guard(stripe.lock);
+    value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    sequence(record, uint32_t{kAtomicOperation} + kDhAtomicLoad, address, order | sizeof(T) << 4);
+    seen = {address, stripe.version << 1 | wanted};
+  }
+  value_any(record, address, value, sizeof(T));
+  return value;
 }
 
 template <class T>
@@ -30,8 +76,6 @@ uint64_t perform(T* at, T operand, uint32_t operation) {
       sizeof(T) == 1, int8_t,
       std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
   switch (operation) {
-    case kDhAtomicLoad:
-      return __atomic_load_n(at, __ATOMIC_SEQ_CST);
     case kDhAtomicStore:
       __atomic_store_n(at, operand, __ATOMIC_SEQ_CST);
       return 0;
@@ -74,19 +118,21 @@ T outcome(T before, T operand, uint32_t operation) {
 
 template <class T>
 uint64_t atomic(T* at, uint64_t operand, uint32_t operation, uint32_t order) {
+  if (operation == kDhAtomicLoad) return load_atomic(at, order);
   DhRecord* const record = __dh_record;
   Inside const inside(record);
   auto const address = reinterpret_cast<uint64_t>(at);
+  Stripe& stripe = stripe_of(at);
   T before;
   {
-    platform::SpinGuard const guard(lock_of(at));
+    platform::SpinGuard const guard(stripe.lock);
+    stripe.change();
     before = static_cast<T>(perform(at, static_cast<T>(operand), operation));
     sequence(record, static_cast<uint8_t>(uint32_t{kAtomicOperation} + operation), address,
              order | sizeof(T) << 4);
   }
   if (operation != kDhAtomicStore) value_any(record, address, before, sizeof(T));
-  if (operation != kDhAtomicLoad)
-    store_any(record, address, outcome(before, static_cast<T>(operand), operation), sizeof(T));
+  store_any(record, address, outcome(before, static_cast<T>(operand), operation), sizeof(T));
   return before;
 }
 
@@ -95,10 +141,12 @@ uint64_t compare_exchange(T* at, uint64_t expected, uint64_t desired, uint32_t s
   DhRecord* const record = __dh_record;
   Inside const inside(record);
   auto const address = reinterpret_cast<uint64_t>(at);
+  Stripe& stripe = stripe_of(at);
   T before = static_cast<T>(expected);
   bool done;
   {
-    platform::SpinGuard const guard(lock_of(at));
+    platform::SpinGuard const guard(stripe.lock);
+    stripe.change();
     done = __atomic_compare_exchange_n(at, &before, static_cast<T>(desired), false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
     sequence(record, uint32_t{kAtomicOperation} + kDhAtomicCompareExchange, address,
@@ -148,10 +196,12 @@ void __dh_rec_atomic16(void* address, const uint64_t* expected, const uint64_t* 
   auto const wide = [](const uint64_t* words) { return static_cast<dh_u128>(words[1]) << 64 | words[0]; };
   bool const compares = operation == kDhAtomicCompareExchange;
   bool const writes = operation != kDhAtomicLoad;
+  Stripe& stripe = stripe_of(address);
   dh_u128 seen = 0;
   bool done = false;
   {
-    platform::SpinGuard const guard(lock_of(address));
+    platform::SpinGuard const guard(stripe.lock);
+    if (writes) stripe.change();
     if (compares) {
       seen = __sync_val_compare_and_swap(at, wide(expected), wide(desired));
       done = seen == wide(expected);

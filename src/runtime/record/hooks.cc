@@ -3,6 +3,7 @@
 #include "runtime/lane.h"
 #include "runtime/platform/module_check.h"
 #include "runtime/record/stream.h"
+#include "runtime/record/value_hooks.h"
 
 using namespace deadheat;
 using namespace deadheat::record;
@@ -95,40 +96,51 @@ void set(uint8_t* to, uint64_t value, uint32_t size) {
     *static_cast<volatile uint8_t*>(to + i) = static_cast<uint8_t>(value >> (8 * i));
 }
 
-void load_step(const uint8_t* from, uint64_t value, uint32_t size) {
-  auto const address = reinterpret_cast<uint64_t>(from);
-  if (size == 8 && (address & 7) == 0)
-    __dh_rec_load8(from, value);
-  else
-    __dh_rec_load_slow(__dh_record, address, value, size);
-}
+// One copy or fill at work.
+struct Mover {
+  DhRecord* record;
+  uint64_t run;
+  uint64_t hash;
 
-void store_step(uint8_t* to, uint64_t value, uint32_t size) {
-  if (size == 8 && (reinterpret_cast<uint64_t>(to) & 7) == 0)
-    __dh_rec_store8(to, value);
-  else
-    store_any(__dh_record, reinterpret_cast<uint64_t>(to), value, size);
-}
+  Mover() { reload(copies()); }
+  Copies copies() { return {record, run, hash}; }
 
-void step(uint8_t* to, const uint8_t* from, uint32_t size) {
-  uint64_t const value = get(from, size);
-  load_step(from, value, size);
-  store_step(to, value, size);
-  set(to, value, size);
-}
+  void load_step(const uint8_t* from, uint64_t value, uint32_t size) {
+    auto const address = reinterpret_cast<uint64_t>(from);
+    if (size == 8 && (address & 7) == 0) return load<uint64_t>(address, value, copies());
+    __dh_rec_load_slow(record, address, value, size);
+    reload(copies());
+  }
+
+  void store_step(uint8_t* to, uint64_t value, uint32_t size) {
+    auto const address = reinterpret_cast<uint64_t>(to);
+    if (size == 8 && (address & 7) == 0) return store<uint64_t>(address, value, copies());
+    store_any(record, address, value, size);
+    hash = record->hash;
+  }
+
+  void step(uint8_t* to, const uint8_t* from, uint32_t size) {
+    uint64_t const value = get(from, size);
+    load_step(from, value, size);
+    store_step(to, value, size);
+    set(to, value, size);
+  }
+};
 
 void forwards(uint8_t* to, const uint8_t* from, size_t size) {
+  Mover mover;
   size_t at = 0;
-  for (; at + 8 <= size; at += 8) step(to + at, from + at, 8);
-  if (at < size) step(to + at, from + at, static_cast<uint32_t>(size - at));
+  for (; at + 8 <= size; at += 8) mover.step(to + at, from + at, 8);
+  if (at < size) mover.step(to + at, from + at, static_cast<uint32_t>(size - at));
 }
 
 void backwards(uint8_t* to, const uint8_t* from, size_t size) {
+  Mover mover;
   size_t at = size & ~size_t{7};
-  if (at < size) step(to + at, from + at, static_cast<uint32_t>(size - at));
+  if (at < size) mover.step(to + at, from + at, static_cast<uint32_t>(size - at));
   while (at != 0) {
     at -= 8;
-    step(to + at, from + at, 8);
+    mover.step(to + at, from + at, 8);
   }
 }
 
@@ -150,15 +162,16 @@ void __dh_rec_memmove(void* to, const void* from, size_t size) {
 void __dh_rec_memset(void* to, int byte, size_t size) {
   auto* const target = static_cast<uint8_t*>(to);
   uint64_t const word = static_cast<uint8_t>(byte) * UINT64_C(0x0101010101010101);
+  Mover mover;
   size_t at = 0;
   for (; at + 8 <= size; at += 8) {
-    store_step(target + at, word, 8);
+    mover.store_step(target + at, word, 8);
     set(target + at, word, 8);
   }
   if (at < size) {
     auto const rest = static_cast<uint32_t>(size - at);
     uint64_t const value = word & ((uint64_t{1} << (8 * rest)) - 1);
-    store_step(target + at, value, rest);
+    mover.store_step(target + at, value, rest);
     set(target + at, value, rest);
   }
 }

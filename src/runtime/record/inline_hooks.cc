@@ -1,85 +1,70 @@
 // The bodies of the record lane's hot hooks: what every load, store and call of a recorded program executes.
 //
 // Compiled twice: into the runtime, and to bitcode that the plugin inlines into the program. It may therefore
-// use nothing but record_abi.h.
-#include "runtime/record_abi.h"
+// use nothing but record_abi.h and value_hooks.h.
+#include "runtime/record/value_hooks.h"
 
-#define DH_ALWAYS_INLINE static inline __attribute__((always_inline))
+using namespace deadheat::record;
 
-namespace {
+#define DH_AT \
+  Copies { *record, *run, *hash }
+#define DH_NUMBER(pointer) reinterpret_cast<uint64_t>(pointer)
 
-// An access that is not known to be aligned may cross into the next granule: that is the slow path's
-// business.
-template <class T, bool kMayCross>
-DH_ALWAYS_INLINE bool is_known(const DhRecord* record, uint64_t address) {
-  uint64_t const granule = address >> 3;
-  bool const within = !kMayCross || (address & 7) <= 8 - sizeof(T);
-  return within && record->tags[granule & (kDhGranules - 1)] == dh_tag_of(granule);
+void __dh_rec_reload(DH_COPIES) { reload(DH_AT); }
+
+void __dh_rec_load1(const void* address, uint64_t value, DH_COPIES) {
+  load<uint8_t>(DH_NUMBER(address), value, DH_AT);
 }
-
-template <class T>
-DH_ALWAYS_INLINE T* image_of(const DhRecord* record, uint64_t address) {
-  return reinterpret_cast<T*>(record->image + (address & kDhImageMask));
+void __dh_rec_load2(const void* address, uint64_t value, DH_COPIES) {
+  load<uint16_t>(DH_NUMBER(address), value, DH_AT);
 }
-
-template <class T, bool kMayCross = false>
-DH_ALWAYS_INLINE void load(uint64_t address, uint64_t value) {
-  DhRecord* const record = __dh_record;
-  if (__builtin_expect(
-          is_known<T, kMayCross>(record, address) && *image_of<T>(record, address) == static_cast<T>(value),
-          1)) {
-    ++record->run;
-    return;
-  }
-  __dh_rec_load_slow(record, address, value, sizeof(T));
+void __dh_rec_load4(const void* address, uint64_t value, DH_COPIES) {
+  load<uint32_t>(DH_NUMBER(address), value, DH_AT);
 }
-
-template <class T, bool kMayCross = false>
-DH_ALWAYS_INLINE void store(void* at, uint64_t value) {
-  auto const address = reinterpret_cast<uint64_t>(at);
-  DhRecord* const record = __dh_record;
-  record->hash = dh_record_mix(record->hash, address, value);
-  if (__builtin_expect(is_known<T, kMayCross>(record, address), 1)) {
-    *image_of<T>(record, address) = static_cast<T>(value);
-    return;
-  }
-  __dh_rec_store_slow(record, address, value, sizeof(T));
+void __dh_rec_load8(const void* address, uint64_t value, DH_COPIES) {
+  load<uint64_t>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_load_any2(const void* address, uint64_t value, DH_COPIES) {
+  load<uint16_t, true>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_load_any4(const void* address, uint64_t value, DH_COPIES) {
+  load<uint32_t, true>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_load_any8(const void* address, uint64_t value, DH_COPIES) {
+  load<uint64_t, true>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_opaque(uint64_t site, uint64_t value, DH_COPIES) { load<uint64_t>(site, value, DH_AT); }
+void __dh_rec_nothing(DH_COPIES) {
+  (void)hash;
+  (*record)->run = ++*run;
 }
 
-}  // namespace
+void __dh_rec_store1(void* address, uint64_t value, DH_COPIES) {
+  store<uint8_t>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_store2(void* address, uint64_t value, DH_COPIES) {
+  store<uint16_t>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_store4(void* address, uint64_t value, DH_COPIES) {
+  store<uint32_t>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_store8(void* address, uint64_t value, DH_COPIES) {
+  store<uint64_t>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_store_any2(void* address, uint64_t value, DH_COPIES) {
+  store<uint16_t, true>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_store_any4(void* address, uint64_t value, DH_COPIES) {
+  store<uint32_t, true>(DH_NUMBER(address), value, DH_AT);
+}
+void __dh_rec_store_any8(void* address, uint64_t value, DH_COPIES) {
+  store<uint64_t, true>(DH_NUMBER(address), value, DH_AT);
+}
 
-void __dh_rec_load1(const void* address, uint64_t value) {
-  load<uint8_t>(reinterpret_cast<uint64_t>(address), value);
-}
-void __dh_rec_load2(const void* address, uint64_t value) {
-  load<uint16_t>(reinterpret_cast<uint64_t>(address), value);
-}
-void __dh_rec_load4(const void* address, uint64_t value) {
-  load<uint32_t>(reinterpret_cast<uint64_t>(address), value);
-}
-void __dh_rec_load8(const void* address, uint64_t value) {
-  load<uint64_t>(reinterpret_cast<uint64_t>(address), value);
-}
-void __dh_rec_load_any2(const void* address, uint64_t value) {
-  load<uint16_t, true>(reinterpret_cast<uint64_t>(address), value);
-}
-void __dh_rec_load_any4(const void* address, uint64_t value) {
-  load<uint32_t, true>(reinterpret_cast<uint64_t>(address), value);
-}
-void __dh_rec_load_any8(const void* address, uint64_t value) {
-  load<uint64_t, true>(reinterpret_cast<uint64_t>(address), value);
-}
-void __dh_rec_opaque(uint64_t site, uint64_t value) { load<uint64_t>(site, value); }
-void __dh_rec_nothing() { ++__dh_record->run; }
-
-void __dh_rec_store1(void* address, uint64_t value) { store<uint8_t>(address, value); }
-void __dh_rec_store2(void* address, uint64_t value) { store<uint16_t>(address, value); }
-void __dh_rec_store4(void* address, uint64_t value) { store<uint32_t>(address, value); }
-void __dh_rec_store8(void* address, uint64_t value) { store<uint64_t>(address, value); }
-
-void __dh_rec_store_any2(void* address, uint64_t value) { store<uint16_t, true>(address, value); }
-void __dh_rec_store_any4(void* address, uint64_t value) { store<uint32_t, true>(address, value); }
-void __dh_rec_store_any8(void* address, uint64_t value) { store<uint64_t, true>(address, value); }
+uint64_t __dh_rec_relaxed_load1(void* address, DH_COPIES) { return relaxed_load<uint8_t>(address, DH_AT); }
+uint64_t __dh_rec_relaxed_load2(void* address, DH_COPIES) { return relaxed_load<uint16_t>(address, DH_AT); }
+uint64_t __dh_rec_relaxed_load4(void* address, DH_COPIES) { return relaxed_load<uint32_t>(address, DH_AT); }
+uint64_t __dh_rec_relaxed_load8(void* address, DH_COPIES) { return relaxed_load<uint64_t>(address, DH_AT); }
 
 // The cache holds the target seen last, and in its highest bit, which no address uses, the answer.
 uint32_t __dh_rec_is_visible(const void* target, uint64_t* cache) {

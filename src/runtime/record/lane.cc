@@ -400,15 +400,28 @@ bool inside_runtime() {
   DhRecord* const record = __dh_record;
   if (record == &discard) return false;
   if (record->inside == 0 && record->invisible != 0) return false;
-  record->tags = no_tags;
+  record->table = empty_table;
   __atomic_store_n(&record->attention, 1u, __ATOMIC_RELAXED);
   return true;
 }
 
+namespace {
+void forget_what_was_seen() {
+  for (DhSeen& seen : __dh_record->seen) seen = {};
+}
+}  // namespace
+
 void ignore_begin(bool reads, bool writes) { log_note(0, (reads ? 1 : 0) | (writes ? 2 : 0), 0, {0}); }
 void ignore_end(bool reads, bool writes) { log_note(1, (reads ? 1 : 0) | (writes ? 2 : 0), 0, {0}); }
-void ignore_sync_begin() { log_note(0, 4, 0, {0}); }
-void ignore_sync_end() { log_note(1, 4, 0, {0}); }
+// What is read in between teaches nothing; what was read before must not count as read then.
+void ignore_sync_begin() {
+  log_note(0, 4, 0, {0});
+  forget_what_was_seen();
+}
+void ignore_sync_end() {
+  log_note(1, 4, 0, {0});
+  forget_what_was_seen();
+}
 
 void benign_race(const volatile void* address, size_t size, const char*, Pc pc) {
   log_note(2, number(address), size, pc);

@@ -153,6 +153,8 @@ void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin,
   Inside const inside(__dh_record);
   platform::SpinGuard const guard(table_lock);
   for (const DhRecordFunction* at = first; at != last; ++at) add(reinterpret_cast<uint64_t>(at->address));
+  for (const DhRecordModule* const* at = begin; at != end; ++at)
+    if ((*at)->has_fences != 0) __atomic_store_n(&__dh_rec_has_fences, 1u, __ATOMIC_SEQ_CST);
   if (arena == nullptr || folder == nullptr) return;
   if (!save(begin, end, first, last)) {
     platform::warn("%s: the program's modules could not be saved there: nothing is recorded", folder);

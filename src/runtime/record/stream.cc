@@ -11,7 +11,7 @@ namespace deadheat::record {
 
 DhArena* arena;
 DhRecord discard;
-uint32_t* no_tags;
+DhGranule* empty_table;
 
 namespace {
 
@@ -98,36 +98,31 @@ void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
 
 namespace {
 
-// The tags proper, whatever the hooks see at the moment. Kept behind the image.
-uint32_t* real_tags(DhRecord* record) {
-  return reinterpret_cast<uint32_t*>(record->image + (uint64_t{kDhGranules} << 3));
-}
-
 uint64_t low_bytes(uint64_t value, uint32_t size) {
   return size >= 8 ? value : value & ((uint64_t{1} << (8 * size)) - 1);
 }
 
-// Some bytes of one granule, as the predictor has them.
+// Some bytes of one granule, as the predictor has them, whatever the hooks see at the moment.
 struct Bytes {
-  uint32_t* tag;
-  uint64_t* image;
-  uint32_t wanted;
+  DhGranule* granule;
+  uint64_t address;  // the granule's
   uint64_t mask;
   uint32_t shift;
 
   Bytes(DhRecord* record, uint64_t address, uint32_t size)
-      : tag(real_tags(record) + ((address >> 3) & (kDhGranules - 1))),
-        image(reinterpret_cast<uint64_t*>(record->image + (address & kDhImageMask & ~uint64_t{7}))),
-        wanted(dh_tag_of(address >> 3)),
+      : granule(dh_granule_of(record->own_table, address)),
+        address(address & ~uint64_t{7}),
         mask(low_bytes(~uint64_t{0}, size)),
         shift(static_cast<uint32_t>(address & 7) * 8) {}
 
-  bool are(uint64_t value) const { return *tag == wanted && (*image >> shift & mask) == value; }
+  bool are(uint64_t value) const {
+    return granule->address == address && (granule->bytes >> shift & mask) == value;
+  }
   // Of a granule that is new to the predictor, the other bytes are taken to be 0, here and in the replay.
   void set(uint64_t value) {
-    uint64_t const others = *tag == wanted ? *image & ~(mask << shift) : 0;
-    *tag = wanted;
-    *image = others | value << shift;
+    uint64_t const others = granule->address == address ? granule->bytes & ~(mask << shift) : 0;
+    granule->address = address;
+    granule->bytes = others | value << shift;
   }
 };
 
@@ -178,7 +173,7 @@ using namespace deadheat::record;
 void __dh_rec_attend(DhRecord* record) {
   if (record->inside != 0) return;
   __atomic_store_n(&record->attention, 0u, __ATOMIC_RELAXED);
-  record->tags = real_tags(record);
+  record->table = record->own_table;
   if (lane::signals_pending == 0 || lane::deliver_pending_signals == nullptr) return;
   uint32_t const was_invisible = record->invisible;
   uint32_t const depth = record->depth;

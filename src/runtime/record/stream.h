@@ -103,7 +103,7 @@ class Inside {
   DhRecord* record_;
 };
 
-// The tags of a thread that has a signal to deliver: no value is ever found in them.
-extern uint32_t* no_tags;
+// The table of a thread that has a signal to deliver: no value is ever found in it.
+extern DhGranule* empty_table;
 
 }  // namespace deadheat::record

@@ -1,0 +1,76 @@
+// What a load and a store of a recorded program execute: the steps that the inlined hooks and the runtime's
+// own copies share. Uses nothing but record_abi.h, since it goes into the program as bitcode.
+#pragma once
+
+#include "runtime/record_abi.h"
+
+namespace deadheat::record {
+
+#define DH_ALWAYS_INLINE static inline __attribute__((always_inline))
+
+// The thread's record, and copies of its run and hash that live in registers; see record_abi.h.
+struct Copies {
+  DhRecord*& record;
+  uint64_t& run;
+  uint64_t& hash;
+};
+
+DH_ALWAYS_INLINE void reload(Copies at) {
+  DhRecord* const record = __dh_record;
+  at.record = record;
+  at.run = record->run;
+  at.hash = record->hash;
+}
+
+// Read anew by every hook: a signal handler may have changed it, to be noticed.
+DH_ALWAYS_INLINE DhGranule* table_of(DhRecord* record) {
+  return *const_cast<DhGranule* volatile*>(&record->table);
+}
+
+// The bytes at `address` as the predictor has them; null if it does not. An access that may cross into the
+// next granule is the slow path's business if it does.
+template <class T, bool kMayCross>
+DH_ALWAYS_INLINE T* known(DhRecord* record, uint64_t address) {
+  DhGranule* const granule = dh_granule_of(table_of(record), address);
+  bool const within = !kMayCross || (address & 7) <= 8 - sizeof(T);
+  uint64_t const start = sizeof(T) == 8 && !kMayCross ? address : address & ~uint64_t{7};
+  if (__builtin_expect(!within || granule->address != start, 0)) return nullptr;
+  uint64_t const offset = sizeof(T) == 8 ? 0 : address & 7;
+  return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(&granule->bytes) + offset);
+}
+
+template <class T, bool kMayCross = false>
+DH_ALWAYS_INLINE void load(uint64_t address, uint64_t value, Copies at) {
+  const T* const bytes = known<T, kMayCross>(at.record, address);
+  if (__builtin_expect(bytes != nullptr && *bytes == static_cast<T>(value), 1)) {
+    at.record->run = ++at.run;
+    return;
+  }
+  __dh_rec_load_slow(at.record, address, value, sizeof(T));
+  reload(at);
+}
+
+template <class T>
+DH_ALWAYS_INLINE uint64_t relaxed_load(void* address, Copies at) {
+  if (__builtin_expect(__atomic_load_n(&__dh_rec_has_fences, __ATOMIC_RELAXED) != 0, 0)) {
+    uint64_t const value = __dh_rec_atomic(address, 0, kDhAtomicLoad, sizeof(T), __ATOMIC_RELAXED);
+    reload(at);
+    return value;
+  }
+  T const value = __atomic_load_n(static_cast<T*>(address), __ATOMIC_RELAXED);
+  load<T>(reinterpret_cast<uint64_t>(address), value, at);
+  return value;
+}
+
+template <class T, bool kMayCross = false>
+DH_ALWAYS_INLINE void store(uint64_t address, uint64_t value, Copies at) {
+  at.hash = dh_record_mix(at.hash, address, value);
+  at.record->hash = at.hash;
+  T* const bytes = known<T, kMayCross>(at.record, address);
+  if (__builtin_expect(bytes != nullptr, 1))
+    *bytes = static_cast<T>(value);
+  else
+    __dh_rec_store_slow(at.record, address, value, sizeof(T));
+}
+
+}  // namespace deadheat::record
