@@ -54,7 +54,7 @@ BarrierActs::BarrierActs(std::span<const Event> events, const Names& names, Budg
   lock_object_ = objects_named_like(names.locks, names.locations, reachable_);
   message_object_ = objects_named_like(names.messages, names.locations, reachable_);
   objects_.resize(names.locations.size());
-  active_.resize(names.reachable.size());
+  active_.resize(names.reachable.size() + threads);
   std::vector<std::uint32_t> objects;
   std::vector<char> called(names.reachable.size(), 0);
   for (std::uint64_t i = 0; i < events.size(); ++i) {
@@ -98,7 +98,8 @@ void BarrierActs::objects_of(std::uint64_t index, std::vector<std::uint32_t>& ob
       break;
   }
   if (object != kNoObject) objects.push_back(object);
-  if (event.kind == EventKind::kEnter || event.kind == EventKind::kLeave) return;
+  // Whatever kind of event it is, a call included: what comes before the first and after the last one is
+  // the thread's start and end, which missing code of others may have caused or noticed.
   std::size_t thread = event.thread.index();
   if ((first_[thread] == index || last_[thread] == index) && thread_object_[thread] != kNoObject) {
     add_unique(objects, thread_object_[thread]);
@@ -109,6 +110,11 @@ void BarrierActs::objects_of(std::uint64_t index, std::vector<std::uint32_t>& ob
 const std::vector<std::uint32_t>& BarrierActs::active_members(std::uint32_t set) {
   if (!active_[set]) {
     active_[set].emplace();
+    if (set >= names_.reachable.size()) {
+      if (std::uint32_t name = thread_object_[set - names_.reachable.size()]; name != kNoObject)
+        active_[set]->push_back(name);
+      return *active_[set];
+    }
     for (ObjectId location : names_.reachable.at(set)) {
       if (uses_[location.index()] >= 2) active_[set]->push_back(static_cast<std::uint32_t>(location.value()));
     }
@@ -195,6 +201,10 @@ void BarrierActs::leave(std::uint32_t thread) {
   if (caller.calls.empty() || lost_a_partner) split(caller.group);
 }
 
+void BarrierActs::leave_all(std::uint32_t thread) {
+  while (!callers_[thread].calls.empty()) leave(thread);
+}
+
 // The threads of `id` have changed: find out which of them are still connected.
 void BarrierActs::split(std::uint32_t id) {
   Group old = std::move(groups_[id]);
@@ -275,6 +285,11 @@ void BarrierActs::before(std::uint64_t index, Node next, std::vector<Act>& acts,
     const auto& reached = objects_[object].reached;
     if (!reached.empty()) add_unique(concerned, callers_[reached.front().first].group);
   }
+  // Who waits for a thread waits for its missing code.
+  if (events_[index].kind == EventKind::kJoin) {
+    const Caller& child = callers_[events_[index].object.index()];
+    if (!child.calls.empty()) add_unique(concerned, child.group);
+  }
   for (std::uint32_t id : concerned) {
     Group& group = groups_[id];
     if (group.due) acts.push_back(act(id, next + static_cast<Node>(acts.size())));
@@ -309,7 +324,13 @@ void BarrierActs::done(std::uint64_t index, Node node) {
     enter(thread, static_cast<std::uint32_t>(event.value));
   } else if (event.kind == EventKind::kLeave) {
     leave(thread);
+  } else if (event.kind == EventKind::kEnd) {
+    leave_all(thread);
+  } else if (event.kind == EventKind::kJoin) {
+    leave_all(static_cast<std::uint32_t>(event.object.value()));
   }
+  // It never comes back from these calls: one of them may end it.
+  if (ended_[thread] && !callers_[thread].calls.empty()) enter(thread, names_.reachable.size() + thread);
 }
 
 }  // namespace deadheat::detect

@@ -8,6 +8,10 @@
 // a group before each event that concerns it: an event of a member's thread, or an operation on a reachable
 // object.
 //
+// A thread's last event need not be its end: if it never comes back from a call, that call may go on, and end
+// the thread, until the trace says that the thread has ended or was joined. So from its last event on such a
+// thread has one more open call, which reaches the thread's own name.
+//
 // What a call can reach is shared, never copied: a thread counts how often each set of locations is open in
 // it, and only the first and the last of these calls look at the members, and only at those that anything
 // else in the trace can touch. For each object there is a list of the threads that reach it now, and for each
@@ -90,6 +94,7 @@ class BarrierActs {
   const std::vector<std::uint32_t>& active_members(std::uint32_t set);
   void enter(std::uint32_t thread, std::uint32_t set);
   void leave(std::uint32_t thread);
+  void leave_all(std::uint32_t thread);
   std::uint32_t merge(std::uint32_t one, std::uint32_t other);
   void split(std::uint32_t group);
   Act act(std::uint32_t id, Node node);
@@ -106,6 +111,7 @@ class BarrierActs {
   std::vector<char> ended_;          // per thread
   std::unordered_map<std::uint32_t, Group> groups_;
   std::uint32_t next_group_ = 0;
+  // By set; after the sets of the trace, one for each thread: its own name.
   std::vector<std::optional<std::vector<std::uint32_t>>> active_;
 };
 

@@ -23,10 +23,15 @@ WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names
   saw_.assign(events.size(), kNever);
   if (barriers) prepare_calls(names);
   std::vector<std::uint64_t> last_write(names.locations.size(), kNever);
-  // Per location: calls that are open, and the moment when the last one ended.
+  // Per location: calls that are open, and the moment when the last one ended. Calls are in the order of
+  // being entered; here also of being left.
   std::vector<std::uint32_t> open(names.locations.size(), 0);
   std::vector<std::uint64_t> ended(names.locations.size(), 0);
-  std::vector<std::vector<std::uint32_t>> stacks(names.threads.size());
+  std::vector<std::uint32_t> by_leave(calls_.size());
+  for (std::uint32_t call = 0; call < calls_.size(); ++call) by_leave[call] = call;
+  std::sort(by_leave.begin(), by_leave.end(),
+            [&](std::uint32_t one, std::uint32_t two) { return calls_[one].leave < calls_[two].leave; });
+  std::size_t entered = 0, left = 0;
   for (std::uint64_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     if (watch_.over()) return;
@@ -52,23 +57,18 @@ WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names
         saw_[i] = acted ? kAct : write;
         break;
       }
-      case EventKind::kEnter:
-        if (!barriers) break;
-        stacks[event.thread.index()].push_back(static_cast<std::uint32_t>(event.value));
-        watch_.over(names.reachable.at(stacks[event.thread.index()].back()).size());
-        for (ObjectId member : names.reachable.at(stacks[event.thread.index()].back()))
-          ++open[member.index()];
-        break;
-      case EventKind::kLeave:
-        if (!barriers || stacks[event.thread.index()].empty()) break;
-        for (ObjectId member : names.reachable.at(stacks[event.thread.index()].back())) {
-          --open[member.index()];
-          ended[member.index()] = i;
-        }
-        stacks[event.thread.index()].pop_back();
-        break;
       default:
         break;
+    }
+    for (; entered < calls_.size() && calls_[entered].enter == i; ++entered) {
+      for (std::uint32_t member : sets_[calls_[entered].set]) ++open[member];
+      if (watch_.over(sets_[calls_[entered].set].size())) return;
+    }
+    for (; left < by_leave.size() && calls_[by_leave[left]].leave == i; ++left) {
+      for (std::uint32_t member : sets_[calls_[by_leave[left]].set]) {
+        --open[member];
+        ended[member] = i;
+      }
     }
   }
 }
@@ -104,10 +104,6 @@ void WitnessChecker::prepare_calls(const Names& names) {
   std::vector<char> seen(names.threads.size(), 0);
   for (std::uint64_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
-    if (event.kind == EventKind::kEnter || event.kind == EventKind::kLeave) {
-      seen[event.thread.index()] = 1;
-      continue;
-    }
     auto touch = [&](std::string_view name) {
       auto location = names.locations.find(name);
       if (!location || reached_by[*location] == kNobody) return;
@@ -122,8 +118,8 @@ void WitnessChecker::prepare_calls(const Names& names) {
         objects_of_[i].push_back(location);
         touches_[location].push_back(i);
       }
-    } else if (std::string_view name = names.object(event); !name.empty()) {
-      touch(name);
+    } else if (event.kind != EventKind::kEnter && event.kind != EventKind::kLeave) {
+      if (std::string_view name = names.object(event); !name.empty()) touch(name);
     }
     if (!seen[event.thread.index()] || last[event.thread.index()] == i) touch(names.thread(event.thread));
     seen[event.thread.index()] = 1;
@@ -146,29 +142,47 @@ void WitnessChecker::prepare_calls(const Names& names) {
   }
   std::vector<std::vector<std::uint32_t>> stacks(names.threads.size());
   std::vector<std::unordered_set<std::uint32_t>> open_sets(names.threads.size());
+  auto enter = [&](std::uint32_t thread, std::uint32_t set, std::uint64_t now) {
+    if (!open_sets[thread].insert(set).second) {
+      stacks[thread].push_back(kNobody);
+      return true;
+    }
+    auto call = static_cast<std::uint32_t>(calls_.size());
+    calls_.push_back({.thread = thread, .set = set, .enter = now});
+    calls_of_thread_[thread].push_back(call);
+    stacks[thread].push_back(call);
+    if (watch_.over(sets_[set].size())) return false;
+    for (std::uint32_t member : sets_[set]) calls_on_[member].push_back(call);
+    return true;
+  };
+  auto leave = [&](std::size_t thread, std::uint64_t now) {
+    if (std::uint32_t call = stacks[thread].back(); call != kNobody) {
+      calls_[call].leave = now;
+      open_sets[thread].erase(calls_[call].set);
+    }
+    stacks[thread].pop_back();
+  };
   for (std::uint64_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
     auto thread = static_cast<std::uint32_t>(event.thread.index());
     if (watch_.over()) return;
     if (event.kind == EventKind::kEnter) {
-      std::uint32_t set = set_of[event.value];
-      if (!open_sets[thread].insert(set).second) {
-        stacks[thread].push_back(kNobody);
-        continue;
-      }
-      auto call = static_cast<std::uint32_t>(calls_.size());
-      calls_.push_back({.thread = thread, .set = set, .enter = i});
-      calls_of_thread_[thread].push_back(call);
-      stacks[thread].push_back(call);
-      if (watch_.over(sets_[set].size())) return;
-      for (std::uint32_t member : sets_[set]) calls_on_[member].push_back(call);
+      if (!enter(thread, set_of[event.value], i)) return;
     } else if (event.kind == EventKind::kLeave && !stacks[thread].empty()) {
-      if (std::uint32_t call = stacks[thread].back(); call != kNobody) {
-        calls_[call].leave = i;
-        open_sets[thread].erase(calls_[call].set);
-      }
-      stacks[thread].pop_back();
+      leave(thread, i);
+    } else if (event.kind == EventKind::kEnd) {
+      while (!stacks[thread].empty()) leave(thread, i);
+    } else if (event.kind == EventKind::kJoin) {
+      while (!stacks[event.object.index()].empty()) leave(event.object.index(), i);
     }
+    // A thread that never comes back from a call may be ended there: as if it called something that reaches
+    // its own name.
+    if (last[thread] != i || stacks[thread].empty()) continue;
+    auto own = names.locations.find(names.thread(event.thread));
+    if (!own || reached_by[*own] == kNobody) continue;
+    auto number = numbers.try_emplace({*own}, static_cast<std::uint32_t>(sets_.size())).first->second;
+    if (number == sets_.size()) sets_.push_back({*own});
+    if (!enter(thread, number, i)) return;
   }
 }
 
@@ -304,6 +318,11 @@ bool WitnessChecker::all_done_before(std::uint32_t object, std::uint64_t event) 
 std::optional<std::string> WitnessChecker::let_missing_code_act(std::uint64_t event) {
   std::size_t thread = events_[event].thread.index();
   if (auto wrong = catch_up_all(calls_of_thread_[thread], calls_done_of_[thread], event)) return wrong;
+  // Who waits for a thread waits for its missing code.
+  if (events_[event].kind == EventKind::kJoin) {
+    std::size_t child = events_[event].object.index();
+    if (auto wrong = catch_up_all(calls_of_thread_[child], calls_done_of_[child], event)) return wrong;
+  }
   for (std::uint32_t object : objects_of_[event]) {
     if (acted_until_[object] > event) return "expected before what missing code did later";
     if (auto wrong = catch_up_all(calls_on_[object], calls_done_on_[object], event)) return wrong;

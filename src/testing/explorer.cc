@@ -1,5 +1,6 @@
 #include "testing/explorer.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -65,9 +66,16 @@ class Explorer {
     threads_.resize(trace_.names.threads.size());
     struct Open {
       int thread;
-      std::uint32_t set;
+      std::set<int> locations;
     };
     std::vector<Open> open;
+    auto over = [&](int thread) {
+      std::erase_if(open, [&](const Open& call) { return call.thread == thread; });
+    };
+    std::set<int> reachable;  // by any call
+    for (const Event& event : trace_.events) {
+      if (event.kind == EventKind::kEnter) reachable.merge(members(event));
+    }
     std::vector<std::uint64_t> first(threads_.size(), UINT64_MAX);
     last_.assign(threads_.size(), 0);
     for (std::uint64_t i = 0; i < trace_.events.size(); ++i) {
@@ -79,14 +87,12 @@ class Explorer {
       const Event& event = trace_.events[i];
       int thread = static_cast<int>(event.thread.index());
       Step step{.thread = thread, .event = event, .index = i};
-      if (event.kind != EventKind::kEnter && event.kind != EventKind::kLeave) {
-        if (std::string name(trace_.names.object(event)); !name.empty()) step.names.insert(name);
-        if (i == first[thread] || i == last_[thread]) {
-          step.names.insert(std::string(trace_.names.thread(event.thread)));
-        }
-      }
+      bool is_call = event.kind == EventKind::kEnter || event.kind == EventKind::kLeave;
+      if (std::string name(trace_.names.object(event)); !name.empty() && !is_call) step.names.insert(name);
+      const std::string me(trace_.names.thread(event.thread));
+      if (i == first[thread] || i == last_[thread]) step.names.insert(me);
       add(std::move(step));
-      if (event.kind == EventKind::kEnter) open.push_back({thread, static_cast<std::uint32_t>(event.value)});
+      if (event.kind == EventKind::kEnter) open.push_back({thread, members(event)});
       if (event.kind == EventKind::kLeave) {
         for (std::size_t k = open.size(); k-- > 0;) {
           if (open[k].thread == thread) {
@@ -95,19 +101,34 @@ class Explorer {
           }
         }
       }
+      if (event.kind == EventKind::kEnd) over(thread);
+      if (event.kind == EventKind::kJoin) over(static_cast<int>(event.object.index()));
+      if (i == last_[thread]) {
+        bool is_away =
+            std::any_of(open.begin(), open.end(), [&](const Open& call) { return call.thread == thread; });
+        auto own = trace_.names.locations.find(me);
+        if (is_away && own && reachable.contains(static_cast<int>(*own)))
+          open.push_back({thread, {static_cast<int>(*own)}});
+      }
       if (!options_.barriers) continue;
       for (std::size_t round = 0; round < open.size(); ++round) {
         for (const Open& pair : open) {
-          Step act{.thread = pair.thread, .is_act = true};
-          for (ObjectId location : trace_.names.reachable.at(pair.set)) {
-            act.locations.insert(static_cast<int>(location.index()));
-            act.names.insert(
-                std::string(trace_.names.locations.name(static_cast<std::uint32_t>(location.value()))));
+          Step act{.thread = pair.thread, .is_act = true, .locations = pair.locations};
+          for (int location : pair.locations) {
+            act.names.insert(std::string(trace_.names.locations.name(static_cast<std::uint32_t>(location))));
           }
           add(std::move(act));
         }
       }
     }
+  }
+
+  std::set<int> members(const Event& enter) const {
+    std::set<int> result;
+    for (ObjectId location : trace_.names.reachable.at(static_cast<std::uint32_t>(enter.value))) {
+      result.insert(static_cast<int>(location.index()));
+    }
+    return result;
   }
 
   void add(Step step) {

@@ -27,8 +27,10 @@
 // above), and leaves an unknown content there that only the reads which saw it see again. And acts are never
 // reordered: not with acts of another call that can reach a common location, nor with events on a reachable
 // object, that is accesses of a location, and operations on a lock, a message or a thread of the same name (a
-// thread's first and last events are operations on it). An act that can reach a thread and comes after the
-// thread's last event counts as a join of it.
+// thread's first and last events, whatever they are, are operations on it). An act that can reach a thread
+// and comes after the thread's last event counts as a join of it. A thread whose last event lies in a call
+// that it never leaves has one more call open from then on, which reaches the thread's own name. `end`, and a
+// join of the thread, end its calls.
 //
 // Cost: exponential. For traces of some 15 events.
 #pragma once

@@ -1,9 +1,10 @@
-// make test-oracle: the long comparison of prediction with the schedule explorer. Arguments: traces per
-// shape, first seed.
+// make test-oracle: the long comparison of prediction with the schedule explorer, and of rdit on traces with
+// hidden parts with the truth. Arguments: traces per shape, first seed.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "testing/hidden_parts.h"
 #include "testing/prediction_oracle.h"
 
 int main(int argc, char** argv) {
@@ -20,5 +21,15 @@ int main(int argc, char** argv) {
     total.add(one);
   }
   std::printf("%-28s %s\n", "all", total.summary().c_str());
-  return total.different + total.undecided + total.rejected == 0 ? 0 : 1;
+  HiddenComparison hidden;
+  for (const HiddenShape& shape : hidden_shapes()) {
+    HiddenComparison one = compare_with_hidden_parts(shape.shape, seed, count);
+    std::printf("%-28s %s\n", (std::string("hidden: ") + shape.name).c_str(), one.summary().c_str());
+    if (!one.first_wrong.empty()) std::printf("%s\n", one.first_wrong.c_str());
+    std::fflush(stdout);
+    hidden.add(one);
+  }
+  std::printf("%-28s %s\n", "hidden: all", hidden.summary().c_str());
+  bool bad = total.different + total.undecided + total.rejected + hidden.wrong + hidden.different > 0;
+  return bad ? 1 : 0;
 }

@@ -137,6 +137,13 @@ const std::vector<NamedShape>& oracle_shapes() {
       {"barriers, values, branches",
        true,
        {.max_events = 12, .values = 0.8, .branches = true, .barriers = true}},
+      {"barriers and threads", true, {.max_events = 13, .barriers = true, .calls_on_threads = true}},
+      {"barriers, threads, joins, values",
+       true,
+       {.max_events = 14, .values = 0.4, .joins = true, .barriers = true, .calls_on_threads = true}},
+      {"barriers, threads, branches",
+       true,
+       {.max_events = 13, .values = 0.5, .branches = true, .barriers = true, .calls_on_threads = true}},
   };
   return shapes;
 }

@@ -1,6 +1,7 @@
 #include "testing/small_traces.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace deadheat::testing {
@@ -58,6 +59,7 @@ class Generator {
  private:
   struct Thread {
     bool started = false;
+    bool is_new = true;
     bool ended = false;
     bool joined = false;
     std::vector<int> held;
@@ -104,6 +106,8 @@ class Generator {
       thread.joined = true;
       return;
     }
+    if (shape_.calls_on_threads && std::exchange(thread.is_new, false) && dice_.chance(0.4))
+      return barrier(t, thread);
     int roll = dice_.below(100);
     if (shape_.sections && dice_.chance(0.7)) {
       // Short critical sections with a little outside them, so that their order is what matters.
@@ -127,6 +131,12 @@ class Generator {
       if (shape_.messages) emit(t, dice_.chance(0.5) ? EventKind::kSend : EventKind::kReceive, 0);
     } else if (roll < 96) {
       if (shape_.barriers) barrier(t, thread);
+    } else if (shape_.calls_on_threads && t != 0 && dice_.chance(0.5)) {
+      if (dice_.chance(0.5)) barrier(t, thread);
+      if (thread.open > 0 && dice_.chance(0.5)) barrier(t, thread, true);
+      if (dice_.chance(0.3)) emit(t, EventKind::kEnd);
+      thread.ended = true;
+      if (dice_.chance(0.5)) thread.joined = true;  // nobody says so
     } else if (t != 0 && thread.open == 0 && dice_.chance(0.5)) {
       if (dice_.chance(0.5)) emit(t, EventKind::kEnd);
       thread.ended = true;
@@ -173,8 +183,8 @@ class Generator {
     emit(t, EventKind::kRelease, static_cast<std::uint64_t>(lock));
   }
 
-  void barrier(int t, Thread& thread) {
-    if (thread.open > 0 && (thread.open == 2 || dice_.chance(0.7))) {
+  void barrier(int t, Thread& thread, bool leave = false) {
+    if (thread.open > 0 && (leave || thread.open == 2 || dice_.chance(0.7))) {
       --thread.open;
       thread.reach.pop_back();
       emit(t, EventKind::kLeave, 0);
@@ -188,6 +198,8 @@ class Generator {
       if (dice_.chance(0.2)) name = "l0";
       if (dice_.chance(0.1)) name = "T1";
       if (dice_.chance(0.05)) name = "m";
+      if (shape_.calls_on_threads && dice_.chance(0.5))
+        name = "T" + std::to_string(dice_.below(thread_count_));
       members.push_back(ObjectId(trace_.names.locations.intern(name)));
     }
     ++thread.open;

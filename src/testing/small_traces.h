@@ -22,6 +22,9 @@ struct SmallTraceShape {
   bool joins = false;  // threads are forked, end early and are joined
   bool messages = true;
   bool barriers = false;  // also: missing code changes what locations hold
+  // Missing code starts and awaits threads: calls reach threads' names, and are the first and the last things
+  // that threads do. Some never come back.
+  bool calls_on_threads = false;
 };
 
 // The same seed and shape give the same trace everywhere.
