@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/recording_json.h"
 #include "cli/replay_both_orders.h"
+#include "cli/replay_look.h"
 #include "cli/reporting.h"
 #include "recording/reader.h"
 #include "replay/printer.h"
@@ -65,6 +66,9 @@ class ReplayCommand : public Command {
         ->delimiter(',');
     app.add_option("--steps", live_.steps, "with --both-orders: how many steps each order may take");
     app.add_option("--seconds", live_.seconds, "with --both-orders: how long each order may take");
+    app.add_flag(
+        "--look", look_,
+        "read commands from standard input: go anywhere, forwards and back, and look (`help` lists them)");
     app.add_flag("--quiet", quiet_, "say nothing if all is verified");
   }
 
@@ -93,6 +97,7 @@ class ReplayCommand : public Command {
     if (thread_ && !reader->has_thread(ThreadId(*thread_)))
       return fail(
           fmt::format("{}: no thread {}; it has {} threads", folder_, *thread_, reader->threads().size()));
+    if (look_) return replay_look(*reader);
     if (!both_orders_.empty()) return replay_both_orders(*reader, both_orders_, live_);
     replay::RunOptions options;
     if (until_) options.until = SequencerNumber(*until_);
@@ -193,6 +198,7 @@ class ReplayCommand : public Command {
   std::vector<std::string> printed_;
   bool observe_ = false;
   bool quiet_ = false;
+  bool look_ = false;
   std::vector<std::string> both_orders_;
   replay::live::LiveOptions live_;
 };

@@ -27,6 +27,8 @@ class Printer : public Observer {
   void on_thread_begin(ThreadId thread) override;
   void on_thread_end(ThreadId thread, const recording::End& end) override;
   void on_access(const Access& access) override;
+  // Counts an access without printing it.
+  void count(const Access& access) { ++accesses_[access.thread]; }
   void on_library_access(ThreadId thread, SiteId site, const recording::LibraryAccess& access) override;
   void on_sequencer(ThreadId thread, SiteId site, const recording::Sequencer& sequencer) override;
   void on_callback(ThreadId thread, const recording::Callback& callback) override;

@@ -37,8 +37,7 @@ class TrapHandlers {
       if (__dh_replay != nullptr) static_cast<Thread*>(__dh_replay->owner)->tick();
     };
     sigaction(SIGPROF, &action, &before_.back());
-    const itimerval quarter{{0, 250'000}, {0, 250'000}};
-    setitimer(ITIMER_PROF, &quarter, nullptr);
+    World::after_fork();
   }
   ~TrapHandlers() {
     const itimerval off{};
@@ -68,6 +67,11 @@ double processor_seconds() {
 
 World* World::current() { return running; }
 
+void World::after_fork() {
+  const itimerval quarter{{0, 250'000}, {0, 250'000}};
+  setitimer(ITIMER_PROF, &quarter, nullptr);
+}
+
 Result<std::unique_ptr<World>> World::open(const recording::Reader& recording, Variant variant) {
   std::unique_ptr<World> world(new World(recording, variant));
   Result<std::unique_ptr<Program>> program = Program::load(recording, variant);
@@ -93,6 +97,7 @@ Result<Summary> World::run(const RunOptions& options) {
   DEADHEAT_CHECK(running == nullptr && threads_.empty());
   running = this;
   options_ = options;
+  if (options_.pause) pause_at_ = 0;
   if (!options.stops.empty()) stops_ = std::make_unique<Stops>(recording_, options.stops);
   for (ThreadId id : recording_.threads()) {
     if (options.thread && *options.thread != id) continue;
@@ -161,6 +166,10 @@ void World::run_in_order() {
       }
     }
     if (waiting_.empty()) break;
+    if (const std::uint64_t next = waiting_.begin()->first; next >= pause_at_) {
+      pause_at_ = options_.pause(next);
+      if (next >= pause_at_) pause_at_ = next + 1;
+    }
     Thread& thread = *waiting_.begin()->second;
     waiting_.erase(waiting_.begin());
     if (!must_stay(thread)) resume(thread);
@@ -230,7 +239,7 @@ void World::stop_all() {
 void World::wait_for_turn(Thread& thread, recording::SequencerNumber number) {
   if (options_.until && number > *options_.until) thread.leave(Outcome::kStopped);
   if (observers_.empty()) return;
-  if (number.value() > next_number_ || is_halting_) {
+  if (number.value() > next_number_ || is_halting_ || number.value() >= pause_at_) {
     waiting_[number.value()] = &thread;
     thread.yield();
     if (is_live()) return;

@@ -33,6 +33,9 @@ struct RunOptions {
   std::optional<recording::SequencerNumber> until;  // the last sequencer to happen
   std::optional<ThreadId> thread;                   // only this one
   std::function<void(double fraction)> progress;    // called now and then
+  // With observers: called before the synchronisation that is next, with its number, while no thread runs;
+  // and again before the first one that is at least what it returned. Starts with the first.
+  std::function<std::uint64_t(std::uint64_t next)> pause;
   // Live code with observers: runs until every one of these threads is before its access, and the others as
   // far as that needs; then calls `at_stops` and ends. An error if the recorded order does not allow it.
   std::vector<Stop> stops;
@@ -119,6 +122,8 @@ class World {
   void stopped(Thread& thread);
   const std::map<ThreadId, std::unique_ptr<Thread>>& threads() const { return threads_; }
   Thread& add_thread();  // one more, without a log
+  // In the child of a fork: what a process does not inherit.
+  static void after_fork();
   std::uint64_t next_number() const { return next_number_; }
 
  private:
@@ -146,6 +151,7 @@ class World {
   Continuation* live_ = nullptr;
   std::unique_ptr<Stops> stops_;
   std::size_t stopped_ = 0;
+  std::uint64_t pause_at_ = ~std::uint64_t{0};
   bool is_halting_ = false;  // every thread that comes to a sequencer waits there
   std::string unreachable_;  // why the stops cannot be reached
   std::uint64_t total_bytes_ = 0;

@@ -168,6 +168,7 @@ void __dh_rep_live_invisible(DhReplay* hot, std::uint64_t target, std::uint32_t 
   call.words = hot->call_words;
   call.count = hot->call_word_count;
   if (LiveWorld* const live = live_turn(hot, site)) return live->call(thread, call);
+  const bool is_told = hot->wants_calls != 0;
   __dh_rep_observe_invisible(hot, target, site);
   History* const history = History::current();
   if (history != nullptr) history->on_call(call);
@@ -175,7 +176,7 @@ void __dh_rep_live_invisible(DhReplay* hot, std::uint64_t target, std::uint32_t 
   thread.live_calls().push_back(&call);
   if (hot->run == 0) thread.invisible();
   thread.live_calls().pop_back();
-  if (hot->wants_calls != 0 && LiveWorld::current() == nullptr) __dh_rep_observe_invisible_end(hot);
+  if (is_told && LiveWorld::current() == nullptr) __dh_rep_observe_invisible_end(hot);
   if (LiveWorld* const live = LiveWorld::current()) return live->continue_call(thread, call);
   if (history != nullptr) history->after_call(thread, call);
 }
