@@ -166,7 +166,7 @@ class Analysis {
       if (Status pass = reach(report); !pass) return pass;
     }
     if (detectors_.empty()) detectors_ = {"hb"};
-    needs_names_ = asks_for("rdit") || asks_for("mcm");
+    needs_names_ = asks_for("rdit") || asks_for("mcm") || asks_for("cp");
     return Nothing{};
   }
 

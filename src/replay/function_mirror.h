@@ -29,10 +29,6 @@ class FunctionMirror {
   void mirror_store(llvm::StoreInst& store, llvm::Value* site, bool is_vtable);
   void mirror_memory(llvm::MemIntrinsic& intrinsic, llvm::Value* site);
   void mirror_opaque(const Point& point);
-  // Observed only: births and ends of locals are told.
-  void begin_life(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* address);
-  void end_lives();
-  llvm::Value* size_of_local(llvm::IRBuilder<>& builder, llvm::Value& variable);
   void mark_unreachable();
   Status replace_globals();
   void make_adapter();
@@ -41,6 +37,11 @@ class FunctionMirror {
   void mirror_atomic(llvm::Instruction& instruction, llvm::Value* site);
   llvm::Value* wide_atomic(llvm::IRBuilder<>& builder, llvm::Value* address, llvm::Value* expected,
                            llvm::Value* desired, unsigned operation, llvm::Type* type, llvm::Value* site);
+
+  // function_mirror_locals.cc: observed only, births and ends of locals are told.
+  void begin_life(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* address);
+  void end_lives();
+  llvm::Value* size_of_local(llvm::IRBuilder<>& builder, llvm::Value& variable);
 
   // function_mirror_calls.cc
   void mirror_call(const Point& point);

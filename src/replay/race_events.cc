@@ -359,8 +359,10 @@ void RaceEvents::synchronise(ThreadId thread, SiteId site, const Sequencer& sequ
                                                              : receive(thread, site, message);
     }
     case SequencerKind::kThreadCreated:
+      state(sequencer.other_thread());  // it counts, whether it is recorded or not
       return emit(EventKind::kFork, thread, site, sequencer.other_thread().value());
     case SequencerKind::kThreadJoined:
+      state(sequencer.other_thread());
       return emit(EventKind::kJoin, thread, site, sequencer.other_thread().value());
     case SequencerKind::kThreadFinishing:
       return locations_.died(state(thread).stack, state(thread).stack_size);

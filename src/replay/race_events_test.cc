@@ -81,6 +81,7 @@ class RaceEventsTest : public ::testing::Test {
     for (const Call& call : calls_) call(events);
     is_benign_ = [&, events](std::uint64_t address) { return events.is_benign(Address(address)); };
     held_ = events.held(ThreadId(1)).size();
+    events.name_all(names_);
     return lines;
   }
 
@@ -88,6 +89,7 @@ class RaceEventsTest : public ::testing::Test {
   bool is_all_marked_ = true;
   std::function<bool(std::uint64_t)> is_benign_;
   std::size_t held_ = 0;
+  Names names_;
 };
 
 TEST_F(RaceEventsTest, AMutexIsALock) {
@@ -96,6 +98,13 @@ TEST_F(RaceEventsTest, AMutexIsALock) {
   sequencer(1, SequencerKind::kLockReleasing, kLock);
   EXPECT_THAT(events(), ElementsAre("1 acq l0", "1 w x2", "1 rel l0"));
   EXPECT_EQ(held_, 0u);
+}
+
+TEST_F(RaceEventsTest, ALockHasTheNameOfItsPlace) {
+  sequencer(1, SequencerKind::kLockAcquired, kLock);
+  read(1, kLock, 1);
+  EXPECT_THAT(events(), ElementsAre("1 acq l0", "1 r x1"));
+  EXPECT_EQ(names_.locks.name(0), names_.locations.name(1));
 }
 
 TEST_F(RaceEventsTest, ReadersOfALockDoNotOrderEachOther) {
@@ -170,6 +179,7 @@ TEST_F(RaceEventsTest, ForksAndJoinsNameTheOtherThread) {
   sequencer(0, SequencerKind::kThreadCreated, 0, 7);
   sequencer(0, SequencerKind::kThreadJoined, 0, 7);
   EXPECT_THAT(events(), ElementsAre("0 fork 7", "0 join 7"));
+  EXPECT_EQ(names_.threads.size(), 8u) << "recorded or not";
 }
 
 TEST_F(RaceEventsTest, AFreedBlockIsWrittenWhereItWasTouched) {

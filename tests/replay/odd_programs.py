@@ -93,6 +93,16 @@ class Odd(unittest.TestCase):
         findings = json.loads(done.stdout)["findings"]
         self.assertEqual([(f["variable"]["name"], f["accesses"][0]["location"]["line"]) for f in findings], [("statistics", 19)])
 
+    def test_every_detector_runs_on_a_recording(self):
+        stored, tool = SOURCES.parent.parent / "recordings" / "version-1.dh", BUILD / "bin" / "deadheat"
+        for detector in ("fasttrack", "hb", "shb", "wcp", "syncp", "lockset", "hybrid", "cp", "mcm", "rdit", "spans|fasttrack",
+                         "tree|hybrid"):
+            with self.subTest(detector):
+                done = subprocess.run([tool, "analyze", "--detectors", detector, "--json", "-", "--quiet", stored],
+                                      capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 66, done.stderr)
+                self.assertIn("statistics", [f["variable"]["name"] for f in json.loads(done.stdout)["findings"]])
+
     def test_a_recording_of_another_version_is_refused(self):
         stored, tool = SOURCES.parent.parent / "recordings" / "version-1.dh", BUILD / "bin" / "deadheat"
         later = self.folder / "later.dh"
