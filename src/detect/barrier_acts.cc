@@ -52,6 +52,10 @@ BarrierActs::BarrierActs(std::span<const Event> events, const Names& names, Budg
     if (thread_object_[thread] != kNoObject) thread_of_object_[thread_object_[thread]] = thread;
   }
   lock_object_ = objects_named_like(names.locks, names.locations, reachable_);
+  lock_of_object_.assign(names.locations.size(), kNoObject);
+  for (std::uint32_t lock = 0; lock < lock_object_.size(); ++lock) {
+    if (lock_object_[lock] != kNoObject) lock_of_object_[lock_object_[lock]] = lock;
+  }
   message_object_ = objects_named_like(names.messages, names.locations, reachable_);
   objects_.resize(names.locations.size());
   active_.resize(names.reachable.size() + threads);
@@ -122,6 +126,13 @@ const std::vector<std::uint32_t>& BarrierActs::active_members(std::uint32_t set)
   return *active_[set];
 }
 
+bool BarrierActs::reaches(std::uint32_t thread, std::uint32_t lock) const {
+  if (lock_object_[lock] == kNoObject) return false;
+  const auto& reached = objects_[lock_object_[lock]].reached;
+  return std::any_of(reached.begin(), reached.end(),
+                     [&](const auto& entry) { return entry.first == thread; });
+}
+
 void BarrierActs::enter(std::uint32_t thread, std::uint32_t set) {
   Caller& caller = callers_[thread];
   if (caller.calls.empty()) {
@@ -167,9 +178,8 @@ std::uint32_t BarrierActs::merge(std::uint32_t one, std::uint32_t other) {
   return one;
 }
 
-void BarrierActs::leave(std::uint32_t thread) {
+void BarrierActs::leave(std::uint32_t thread, Node last_act) {
   Caller& caller = callers_[thread];
-  if (caller.calls.empty()) return;
   std::uint32_t set = caller.calls.back();
   caller.calls.pop_back();
   groups_[caller.group].due = true;
@@ -177,7 +187,6 @@ void BarrierActs::leave(std::uint32_t thread) {
   // The call around it, with the same set, goes on.
   if (--open->second > 0) return;
   caller.open.erase(open);
-  const Node last_act = groups_[caller.group].last_act;
   bool lost_a_partner = false;
   for (std::uint32_t index : active_members(set)) {
     Object& object = objects_[index];
@@ -202,7 +211,10 @@ void BarrierActs::leave(std::uint32_t thread) {
 }
 
 void BarrierActs::leave_all(std::uint32_t thread) {
-  while (!callers_[thread].calls.empty()) leave(thread);
+  if (callers_[thread].calls.empty()) return;
+  // Of all of them: the group may fall apart on the way.
+  const Node last_act = groups_[callers_[thread].group].last_act;
+  while (!callers_[thread].calls.empty()) leave(thread, last_act);
 }
 
 // The threads of `id` have changed: find out which of them are still connected.
@@ -248,6 +260,9 @@ Act BarrierActs::act(std::uint32_t id, Node node) {
     for (std::uint32_t set : callers_[thread].fresh) {
       const auto& members = active_members(set);
       objects.insert(objects.end(), members.begin(), members.end());
+      for (std::uint32_t index : members) {
+        if (lock_of_object_[index] != kNoObject) act.locks.emplace_back(thread, lock_of_object_[index]);
+      }
     }
     callers_[thread].fresh.clear();
   }
@@ -323,7 +338,7 @@ void BarrierActs::done(std::uint64_t index, Node node) {
   if (event.kind == EventKind::kEnter) {
     enter(thread, static_cast<std::uint32_t>(event.value));
   } else if (event.kind == EventKind::kLeave) {
-    leave(thread);
+    if (!callers_[thread].calls.empty()) leave(thread, groups_[callers_[thread].group].last_act);
   } else if (event.kind == EventKind::kEnd) {
     leave_all(thread);
   } else if (event.kind == EventKind::kJoin) {

@@ -50,6 +50,8 @@ struct Act {
   std::vector<std::uint32_t> ends;     // threads that have ended, as it may have noticed
   std::vector<std::uint32_t>
       locations;  // touched since the last act on them: what they hold is looked at and changed
+  // Thread and lock: from here on its missing code can take and release this lock.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> locks;
 };
 
 class BarrierActs {
@@ -65,6 +67,8 @@ class BarrierActs {
 
   // Has missing code ever acted on this location?
   bool acted_on(std::uint32_t location) const { return objects_[location].last_act != kNoNode; }
+  // Has `thread` an open call that can reach the lock?
+  bool reaches(std::uint32_t thread, std::uint32_t lock) const;
 
  private:
   // A thread, as far as its open calls are concerned.
@@ -93,7 +97,7 @@ class BarrierActs {
   void objects_of(std::uint64_t index, std::vector<std::uint32_t>& objects) const;
   const std::vector<std::uint32_t>& active_members(std::uint32_t set);
   void enter(std::uint32_t thread, std::uint32_t set);
-  void leave(std::uint32_t thread);
+  void leave(std::uint32_t thread, Node last_act);
   void leave_all(std::uint32_t thread);
   std::uint32_t merge(std::uint32_t one, std::uint32_t other);
   void split(std::uint32_t group);
@@ -103,7 +107,7 @@ class BarrierActs {
   const Names& names_;
   std::vector<std::uint64_t> first_, last_;  // events of each thread
   std::vector<std::uint32_t> thread_object_, lock_object_, message_object_;
-  std::vector<std::uint32_t> thread_of_object_;
+  std::vector<std::uint32_t> thread_of_object_, lock_of_object_;
   std::vector<char> reachable_;      // by location
   std::vector<std::uint32_t> uses_;  // of an object: events that touch it and sets that contain it, at most 2
   std::vector<Object> objects_;      // by location

@@ -62,7 +62,8 @@ class CausalModel::Builder {
         last_(names.threads.size(), kNoNode),
         version_(names.locations.size(), kNone),
         last_write_(names.locations.size(), kNoNode),
-        sends_(names.messages.size()) {
+        sends_(names.messages.size()),
+        released_after_call_(names.locks.size(), kNoNode) {
     if (barriers) acts_ = std::make_unique<BarrierActs>(model.events_, names, watch);
     for (const Event& event : model.events_) has_branch_ |= event.kind == EventKind::kBranch;
     model_.places_start_ = {0};
@@ -85,12 +86,18 @@ class CausalModel::Builder {
     model_.hard_.freeze(nodes);
     model_.reads_at_.freeze(nodes);
     model_.committed_by_.freeze(nodes);
+    model_.closed_by_.freeze(nodes);
     model_.committers_.freeze(static_cast<std::uint32_t>(model_.reads_.size()));
     model_.sections_of_.freeze(model_.lock_count_ * model_.thread_count_);
     return true;
   }
 
  private:
+  struct Held {
+    std::uint32_t depth = 0;
+    std::uint32_t section = kNone;
+  };
+
   Node new_node(std::uint32_t event) {
     Node node = model_.nodes();
     model_.event_.push_back(event);
@@ -135,6 +142,7 @@ class CausalModel::Builder {
     model_.places_start_.push_back(static_cast<std::uint32_t>(model_.places_.size()));
     for (Node earlier : act.after) model_.hard_.add(node, earlier);
     for (std::uint32_t thread : act.ends) see_end(node, thread);
+    for (auto [thread, lock] : act.locks) lose_sight(node, thread, lock);
     for (std::uint32_t location : act.locations) {
       Node last = last_write_[location];
       if (last != kNoNode) {
@@ -231,6 +239,8 @@ class CausalModel::Builder {
   }
 
   void acquire(Node node, std::uint32_t thread, std::uint32_t lock) {
+    if (released_after_call_[lock] != kNoNode) model_.hard_.add(node, released_after_call_[lock]);
+    if (acts_ && acts_->reaches(thread, lock)) return;
     Held& held = held_[std::uint64_t{thread} << 32 | lock];
     if (held.depth++ > 0) return;
     held.section = static_cast<std::uint32_t>(model_.sections_.size());
@@ -245,9 +255,27 @@ class CausalModel::Builder {
 
   void release(Node node, std::uint32_t thread, std::uint32_t lock) {
     Held& held = held_[std::uint64_t{thread} << 32 | lock];
-    if (held.depth == 0 || --held.depth > 0) return;
-    model_.sections_[held.section].release = node;
+    if (held.depth == 0) {
+      // Missing code has taken it, or not released it.
+      if (acts_) released_after_call_[lock] = node;
+      return;
+    }
+    if (--held.depth > 0) return;
     model_.section_at_[node] = held.section;
+    close(node, held, thread);
+  }
+
+  // From now on missing code may release the lock, and take it.
+  void lose_sight(Node act, std::uint32_t thread, std::uint32_t lock) {
+    auto held = held_.find(std::uint64_t{thread} << 32 | lock);
+    if (held == held_.end() || held->second.depth == 0) return;
+    held->second.depth = 0;
+    model_.closed_by_.add(act, held->second.section);
+    close(act, held->second, thread);
+  }
+
+  void close(Node node, const Held& held, std::uint32_t thread) {
+    model_.sections_[held.section].release = node;
     std::uint32_t chain = chain_of(thread);
     std::vector<std::uint32_t> open = model_.open_sets_[model_.open_set_[chain].back()];
     std::erase(open, held.section);
@@ -279,11 +307,6 @@ class CausalModel::Builder {
     for (Node send : sends) model_.hard_.add(node, send);
   }
 
-  struct Held {
-    std::uint32_t depth = 0;
-    std::uint32_t section = kNone;
-  };
-
   CausalModel& model_;
   std::unique_ptr<BarrierActs> acts_;
   bool has_branch_ = false;
@@ -293,6 +316,7 @@ class CausalModel::Builder {
   std::vector<Node> last_write_;                     // in that version
   std::vector<std::vector<Node>> sends_;
   std::unordered_map<std::uint64_t, Held> held_;
+  std::vector<Node> released_after_call_;  // per lock: the last release of what missing code may have taken
 };
 
 CausalModel::CausalModel(std::span<const Event> events, const Names& names, bool barriers, Chains chains,

@@ -22,7 +22,13 @@
 //  - writes per location. With acts, a location has one *version* for each stretch between two acts on it: no
 //  access
 //    can move from one version to another, so each version is a location of its own;
-//  - critical sections per lock, the outermost ones of a thread that takes a lock again.
+//  - critical sections per lock, the outermost ones of a thread that takes a lock again. Missing code that
+//  can reach the lock
+//    may release and take it for its thread, so a section ends with the first act that can. What it did is
+//    known from the trace only where the thread releases the lock afterwards without having taken it: then it
+//    held the lock since the call, and whoever takes the lock later in the trace does so after that release
+//    in every reordering, because it cannot come before the call. Inside such a call no section is needed:
+//    the acts keep all operations on the lock in their order.
 //
 // Cost: time and memory of nodes x chains.
 #pragma once
@@ -80,7 +86,7 @@ struct CriticalSection {
   std::uint32_t lock = 0;
   std::uint32_t thread = 0;
   Node acquire = kNoNode;
-  Node release = kNoNode;  // none: held to the end of the trace
+  Node release = kNoNode;  // perhaps an act; none: held to the end of the trace
 };
 
 struct ThreadWrites {
@@ -167,8 +173,10 @@ class CausalModel {
   const std::vector<Version>& versions() const { return versions_; }
 
   const std::vector<CriticalSection>& sections() const { return sections_; }
-  // The section that `node` opens or closes; kNone if it does neither.
+  // The section that the event `node` opens or closes; kNone if it does neither.
   std::uint32_t section_at(Node node) const { return section_at_[node]; }
+  // The sections that an act closes.
+  std::span<const std::uint32_t> sections_closed_by(Node act) const { return closed_by_.at(act); }
   // Sections of a lock by a thread, in program order.
   std::span<const std::uint32_t> sections_of(std::uint32_t lock, std::uint32_t thread) const {
     return sections_of_.at(lock * thread_count_ + thread);
@@ -215,7 +223,7 @@ class CausalModel {
   std::vector<std::vector<Node>> chains_;
   std::vector<Place> places_;
   std::vector<std::uint32_t> places_start_;
-  ListTable hard_, reads_at_, committed_by_, committers_, sections_of_;
+  ListTable hard_, reads_at_, committed_by_, committers_, sections_of_, closed_by_;
   std::vector<std::uint32_t> clocks_;
   std::vector<std::uint32_t> observed_clocks_;  // empty if the same
   std::vector<ReadRecord> reads_;

@@ -26,7 +26,8 @@ bool raise_to(const CausalModel& model, Node node, Cut& cut, Reads reads) {
 
 bool close_locks(const CausalModel& model, Cut& cut, Reads reads) {
   auto can_leave = [&](const CriticalSection& section) {
-    return section.release != kNoNode && model.position(section.release) < cut.most[section.thread];
+    return section.release != kNoNode &&
+           model.position(section.release) < cut.most[model.thread(section.release)];
   };
   for (bool again = true; again;) {
     again = false;

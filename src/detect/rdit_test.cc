@@ -12,6 +12,7 @@
 #include "testing/hidden_parts.h"
 #include "testing/prediction_oracle.h"
 #include "testing/trace_builder.h"
+#include "trace/checker.h"
 
 namespace deadheat::detect {
 namespace {
@@ -30,10 +31,24 @@ std::set<std::string> places(const Trace& trace, bool barriers) {
                   std::string(trace.names.site(trace.events[race.second].site)));
   }
   EXPECT_EQ(pairs, testing::explore(trace, {.barriers = barriers}).races) << testing::to_text(trace);
+  // A witness that the checker rejects is undecided: the model is wrong then, although nothing is reported.
+  EXPECT_EQ(all->undecided, 0u) << testing::to_text(trace);
   return result;
 }
 std::set<std::string> rdit(const char* text) { return places(testing::build_trace(text), true); }
 std::set<std::string> mcm(const char* text) { return places(testing::build_trace(text), false); }
+
+TEST(Rdit, TheRandomTracesAreWellFormed) {
+  for (const testing::NamedShape& shape : testing::oracle_shapes()) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+      Trace trace = testing::small_trace(seed, shape.shape);
+      TraceChecker checker(trace.names);
+      for (std::uint64_t i = 0; i < trace.events.size(); ++i) {
+        ASSERT_EQ(checker.on_event(EventIndex(i), trace.events[i]), std::nullopt) << testing::to_text(trace);
+      }
+    }
+  }
+}
 
 TEST(Rdit, EqualsTheExplorerOnRandomTraces) {
   for (const testing::NamedShape& shape : testing::oracle_shapes()) {
@@ -227,6 +242,10 @@ TEST(Rdit, ACallThatIsNeverLeftMayEndItsThread) {
 TEST(Rdit, JoinsAndEndsEndCalls) {
   // Who joins T1 waits for its call, which may have waited for y.
   EXPECT_THAT(rdit("T1|enter(f;y)|1 T2|w(x)|2 T2|w(y)|3 T0|join(T1)|4 T0|r(x)|5"), IsEmpty());
+  // Several calls end at once, and T1's calls reach something that T3's do not: T0's first event comes after
+  // it.
+  EXPECT_THAT(rdit("T3|enter(g;T1)|1 T1|enter(e;u)|2 T1|w(x)|3 T1|enter(f;T0)|4 T2|join(T1)|5 T0|w(x)|6"),
+              IsEmpty());
   // After its end the call touches nothing any more.
   EXPECT_THAT(rdit("T1|enter(f;y)|1 T1|end|2 T2|w(y)|3 T2|w(x)|4 T0|r(y)|5 T0|w(x)|6"),
               ElementsAre("3-5", "4-6"));
@@ -243,6 +262,55 @@ TEST(Rdit, ReportsOnlyRacesOfTheCompleteTrace) {
     EXPECT_GT(comparison.found, 100u) << shape.name;
     EXPECT_GT(comparison.wrong_by_mcm, 10u) << shape.name;  // there was something to be wrong about
   }
+}
+
+TEST(Rdit, MissingCodeMayReleaseALock) {
+  // A condition variable whose wait was not traced: it releases m and takes it again.
+  EXPECT_THAT(rdit(R"(
+      T1|acq(m)|1
+      T1|w(y)|2
+      T1|enter(cond_wait;c,m)|3
+      T2|acq(m)|4
+      T2|w(x)|5
+      T2|w(y)|6
+      T2|rel(m)|7
+      T2|w(z)|8
+      T1|leave(cond_wait)|9
+      T1|r(x)|10
+      T1|w(z)|11
+      T1|rel(m)|12
+  )"),
+              ElementsAre("8-11"));
+  // An unlock that was not traced: T1 does not hold m any more.
+  EXPECT_THAT(
+      rdit("T1|acq(m)|1 T1|enter(unlock;m)|2 T1|leave(unlock)|3 T1|w(x)|4 T2|acq(m)|5 T2|w(x)|6 T2|rel(m)|7"),
+      ElementsAre("4-6"));
+  // But until then it did, and the other one came before; or did not come at all.
+  EXPECT_THAT(rdit("T2|w(y)|1 T2|acq(m)|2 T2|w(x)|3 T2|rel(m)|4 T1|acq(m)|5 T1|w(x)|6 T1|w(y)|7 "
+                   "T1|enter(unlock;m)|8 T1|leave(unlock)|9"),
+              ElementsAre("1-7"));
+}
+
+TEST(Rdit, MissingCodeMayTakeALock) {
+  EXPECT_THAT(
+      rdit("T1|enter(lock;m)|1 T1|leave(lock)|2 T1|w(x)|3 T1|rel(m)|4 T2|acq(m)|5 T2|w(x)|6 T2|rel(m)|7"),
+      IsEmpty());
+  EXPECT_THAT(rdit("T1|enter(lock;m)|1 T1|leave(lock)|2 T1|w(x)|3 T1|rel(m)|4 T1|w(x)|5 T2|acq(m)|6 "
+                   "T2|w(x)|7 T2|rel(m)|8"),
+              ElementsAre("5-7"));
+  // Taken once more inside: it is the second release that frees it.
+  EXPECT_THAT(rdit(R"(
+      T1|acq(m)|1
+      T1|enter(lock;m)|2
+      T1|leave(lock)|3
+      T1|rel(m)|4
+      T1|w(x)|5
+      T1|rel(m)|6
+      T2|acq(m)|7
+      T2|w(x)|8
+      T2|rel(m)|9
+  )"),
+              IsEmpty());
 }
 
 // Where the thesis's constraints are not enough. T1's missing code sets x to 5 between two reads, both during

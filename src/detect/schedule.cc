@@ -84,6 +84,10 @@ std::vector<Wrong> Scheduler::look_through(const std::vector<Node>& schedule,
   }
   for (std::uint32_t read : needed) matters_[read] = 1;
   for (Node node : schedule) {
+    for (std::uint32_t section : model_.sections_closed_by(node)) {
+      std::uint32_t& owner = owner_[model_.sections()[section].lock];
+      if (owner == section) owner = kNone;
+    }
     if (std::uint32_t section = model_.section_at(node); section != kNone) {
       std::uint32_t& owner = owner_[model_.sections()[section].lock];
       if (model_.sections()[section].release == node) {

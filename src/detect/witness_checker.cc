@@ -21,16 +21,16 @@ WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names
   fork_.assign(names.threads.size(), kNever);
   sends_.resize(names.messages.size());
   saw_.assign(events.size(), kNever);
-  if (barriers) prepare_calls(names);
+  if (barriers) {
+    prepare_calls(names);
+    note_locks();
+  }
   std::vector<std::uint64_t> last_write(names.locations.size(), kNever);
   // Per location: calls that are open, and the moment when the last one ended. Calls are in the order of
   // being entered; here also of being left.
   std::vector<std::uint32_t> open(names.locations.size(), 0);
   std::vector<std::uint64_t> ended(names.locations.size(), 0);
-  std::vector<std::uint32_t> by_leave(calls_.size());
-  for (std::uint32_t call = 0; call < calls_.size(); ++call) by_leave[call] = call;
-  std::sort(by_leave.begin(), by_leave.end(),
-            [&](std::uint32_t one, std::uint32_t two) { return calls_[one].leave < calls_[two].leave; });
+  std::vector<std::uint32_t> by_leave = calls_by_leave();
   std::size_t entered = 0, left = 0;
   for (std::uint64_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
@@ -81,6 +81,10 @@ void WitnessChecker::prepare_calls(const Names& names) {
   thread_named_.assign(names.locations.size(), kNobody);
   for (std::uint32_t thread = 0; thread < names.threads.size(); ++thread) {
     if (auto location = names.locations.find(names.threads.name(thread))) thread_named_[*location] = thread;
+  }
+  lock_named_.assign(names.locations.size(), kNobody);
+  for (std::uint32_t lock = 0; lock < names.locks.size(); ++lock) {
+    if (auto location = names.locations.find(names.locks.name(lock))) lock_named_[*location] = lock;
   }
   std::vector<std::uint64_t> last(names.threads.size(), 0);
   // Which locations can be reached, and by which thread if only by one.
@@ -186,6 +190,48 @@ void WitnessChecker::prepare_calls(const Names& names) {
   }
 }
 
+// A thread that releases a lock which it has not taken since its last call that can reach the lock has held
+// it since that call. Who takes the lock afterwards in the trace, not before the call therefore, does so
+// after that release.
+void WitnessChecker::note_locks() {
+  not_before_.assign(events_.size(), kNever);
+  std::vector<std::uint64_t> release(names_.locks.size(), kNever);
+  std::unordered_map<std::uint64_t, std::uint32_t> taken;  // thread and lock: how often since such a call
+  std::size_t entered = 0, left = 0;
+  std::vector<std::uint32_t> by_leave = calls_by_leave();
+  auto forget = [&](const Call& call) {
+    for (std::uint32_t member : sets_[call.set]) {
+      if (lock_named_[member] != kNobody) taken.erase(std::uint64_t{call.thread} << 32 | lock_named_[member]);
+    }
+  };
+  for (std::uint64_t i = 0; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    if (watch_.over()) return;
+    const std::uint64_t key = std::uint64_t{event.thread.value()} << 32 | event.object.value();
+    if (event.kind == EventKind::kAcquire) {
+      not_before_[i] = release[event.object.index()];
+      ++taken[key];
+    } else if (event.kind == EventKind::kRelease) {
+      if (auto mine = taken.find(key); mine == taken.end()) {
+        release[event.object.index()] = i;
+      } else if (--mine->second == 0) {
+        taken.erase(mine);
+      }
+    }
+    for (; entered < calls_.size() && calls_[entered].enter == i; ++entered) forget(calls_[entered]);
+    for (; left < by_leave.size() && calls_[by_leave[left]].leave == i; ++left)
+      forget(calls_[by_leave[left]]);
+  }
+}
+
+std::vector<std::uint32_t> WitnessChecker::calls_by_leave() const {
+  std::vector<std::uint32_t> calls(calls_.size());
+  for (std::uint32_t call = 0; call < calls_.size(); ++call) calls[call] = call;
+  std::sort(calls.begin(), calls.end(),
+            [&](std::uint32_t one, std::uint32_t two) { return calls_[one].leave < calls_[two].leave; });
+  return calls;
+}
+
 void WitnessChecker::reset() {
   executed_.assign(events_.size(), 0);
   done_.assign(threads_.size(), 0);
@@ -268,6 +314,10 @@ std::optional<std::string> WitnessChecker::execute(std::uint64_t index) {
       if (holders_[object].depth > 0 && holders_[object].thread != thread) {
         return "expected its lock to be free, found it held by thread " +
                std::to_string(holders_[object].thread);
+      }
+      if (barriers_ && not_before_[index] != kNever && !executed_[not_before_[index]]) {
+        return "expected its lock to be free, found it taken in missing code and released by " +
+               number(not_before_[index]);
       }
       holders_[object].thread = static_cast<std::uint32_t>(thread);
       ++holders_[object].depth;
@@ -385,6 +435,10 @@ std::optional<std::string> WitnessChecker::act(Call& call, std::uint64_t until) 
     if (std::uint32_t thread = thread_named_[object];
         thread != kNobody && !has_branch_ && astray_[thread] && threads_[thread].back() < until) {
       return who + "expected the reads of a thread whose end it may have noticed to see what they saw";
+    }
+    // It may release what its thread holds.
+    if (std::uint32_t lock = lock_named_[object]; lock != kNobody && holders_[lock].thread == call.thread) {
+      holders_[lock].depth = 0;
     }
     Content& content = contents_[object];
     if (content.writer != kAct && content.writer != kNever) {

@@ -65,6 +65,8 @@ class WitnessChecker {
   };
 
   void prepare_calls(const Names& names);
+  void note_locks();
+  std::vector<std::uint32_t> calls_by_leave() const;
   void reset();
   std::optional<std::string> is_next(std::uint64_t event);
   std::optional<std::string> execute(std::uint64_t event);
@@ -93,9 +95,11 @@ class WitnessChecker {
   std::vector<std::vector<std::uint32_t>> sets_;     // what calls reach, without what cannot matter
   std::vector<Call> calls_;
   std::vector<std::vector<std::uint32_t>> calls_of_thread_;
-  std::vector<std::vector<std::uint32_t>> calls_on_;    // per location
-  std::vector<std::uint32_t> thread_named_;             // per location
-  std::vector<std::vector<std::uint64_t>> touches_;     // per location: events on it or on what has its name
+  std::vector<std::vector<std::uint32_t>> calls_on_;  // per location
+  std::vector<std::uint32_t> thread_named_;           // per location
+  std::vector<std::uint32_t> lock_named_;             // per location
+  std::vector<std::uint64_t> not_before_;             // per event, if anything is reachable: see note_locks()
+  std::vector<std::vector<std::uint64_t>> touches_;   // per location: events on it or on what has its name
   std::vector<std::vector<std::uint32_t>> objects_of_;  // per event, if anything is reachable
 
   // Of the replay.

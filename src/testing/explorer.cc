@@ -215,15 +215,34 @@ class Explorer {
            position_[static_cast<std::size_t>(step)];
   }
 
+  // How often `thread` holds a lock after an act that can reach it: as often as it releases the lock
+  // afterwards without having taken it, before the next such act.
+  int held_after_act(std::size_t thread, int act, ObjectId object, const std::string& lock) const {
+    int taken = 0, owed = 0;
+    for (std::size_t i = static_cast<std::size_t>(act) + 1; i < threads_[thread].size(); ++i) {
+      const Step& step = steps_[static_cast<std::size_t>(threads_[thread][i])];
+      if (step.is_act && step.names.contains(lock)) break;
+      if (step.is_act || step.event.object != object) continue;
+      if (step.event.kind == EventKind::kAcquire) ++taken;
+      if (step.event.kind == EventKind::kRelease) (taken > 0 ? --taken : ++owed);
+    }
+    return owed;
+  }
+
   bool lock_is_free(const State& state, const Step& step) const {
+    const std::string lock(trace_.names.object(step.event));
     for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
       if (static_cast<int>(thread) == step.thread) continue;
       int held = 0;
       for (int i = 0; i < state.done[thread]; ++i) {
         const Step& other = steps_[static_cast<std::size_t>(threads_[thread][static_cast<std::size_t>(i)])];
-        if (other.is_act || other.event.object != step.event.object) continue;
+        if (other.is_act) {
+          if (other.names.contains(lock)) held = held_after_act(thread, i, step.event.object, lock);
+          continue;
+        }
+        if (other.event.object != step.event.object) continue;
         if (other.event.kind == EventKind::kAcquire) ++held;
-        if (other.event.kind == EventKind::kRelease) --held;
+        if (other.event.kind == EventKind::kRelease && held > 0) --held;
       }
       if (held > 0) return false;
     }

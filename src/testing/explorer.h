@@ -31,6 +31,8 @@
 // and comes after the thread's last event counts as a join of it. A thread whose last event lies in a call
 // that it never leaves has one more call open from then on, which reaches the thread's own name. `end`, and a
 // join of the thread, end its calls.
+// Acts that can reach a lock may take and release it for their thread. After such an act the thread holds the
+// lock as often as it releases it, until the next such act, without having taken it.
 //
 // Cost: exponential. For traces of some 15 events.
 #pragma once

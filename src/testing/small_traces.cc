@@ -1,5 +1,6 @@
 #include "testing/small_traces.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +85,27 @@ class Generator {
         ObjectId target = set[static_cast<std::size_t>(dice_.below(static_cast<int>(set.size())))];
         if (target.index() < memory_.size()) memory_[target.index()] = dice_.below(3);
       }
+    }
+    if (!shape_.calls_on_locks) return;
+    for (int t = 0; t < thread_count_; ++t) {
+      for (const auto& set : threads_[static_cast<std::size_t>(t)].reach) {
+        for (ObjectId member : set) change_lock(t, member);
+      }
+    }
+  }
+
+  void change_lock(int t, ObjectId member) {
+    auto lock =
+        trace_.names.locks.find(trace_.names.locations.name(static_cast<std::uint32_t>(member.value())));
+    if (!lock || !dice_.chance(0.6)) return;
+    int& owner = owner_[*lock];
+    auto& held = threads_[static_cast<std::size_t>(t)].held;
+    if (owner == -1) {
+      owner = t;
+      held.push_back(static_cast<int>(*lock));
+    } else if (owner == t) {
+      held.erase(std::find(held.begin(), held.end(), static_cast<int>(*lock)));
+      if (std::find(held.begin(), held.end(), static_cast<int>(*lock)) == held.end()) owner = -1;
     }
   }
 
@@ -198,6 +220,8 @@ class Generator {
       if (dice_.chance(0.2)) name = "l0";
       if (dice_.chance(0.1)) name = "T1";
       if (dice_.chance(0.05)) name = "m";
+      if (shape_.calls_on_locks && lock_count_ > 0 && dice_.chance(0.6))
+        name = "l" + std::to_string(dice_.below(lock_count_));
       if (shape_.calls_on_threads && dice_.chance(0.5))
         name = "T" + std::to_string(dice_.below(thread_count_));
       members.push_back(ObjectId(trace_.names.locations.intern(name)));

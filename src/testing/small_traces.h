@@ -25,6 +25,7 @@ struct SmallTraceShape {
   // Missing code starts and awaits threads: calls reach threads' names, and are the first and the last things
   // that threads do. Some never come back.
   bool calls_on_threads = false;
+  bool calls_on_locks = false;  // missing code takes and releases locks
 };
 
 // The same seed and shape give the same trace everywhere.

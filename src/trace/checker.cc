@@ -22,6 +22,7 @@ TraceChecker::Location& TraceChecker::location(ObjectId id) {
 std::optional<std::string> TraceChecker::on_event(EventIndex index, const Event& event) {
   const Where here{index, event.line};
   if (auto wrong = check_life(thread(event.thread), event, here)) return wrong;
+  if (event.kind == EventKind::kEnd) leave_all(event.thread, index);
   switch (event.kind) {
     case EventKind::kAcquire:
     case EventKind::kRelease:
@@ -71,8 +72,20 @@ std::optional<std::string> TraceChecker::check_lock(const Event& event, Where he
   if (event.object.index() >= locks_.size())
     locks_.resize(std::max(event.object.index() + 1, locks_.size() * 2));
   Lock& lock = locks_[event.object.index()];
+  const std::uint64_t now = here.index.value() + 1;
+  const std::uint64_t used_by_others = lock.user == event.thread ? lock.used_by_others : lock.used;
+  const auto called = [&](ThreadId thread, std::uint64_t since) {
+    return !sets_.empty() && has_called(thread, names_.object(event), since);
+  };
+  const auto use = [&] {
+    lock.used_by_others = used_by_others;
+    lock.user = event.thread;
+    lock.used = now;
+  };
   const auto name = [&] { return "lock '" + std::string(names_.object(event)) + "'"; };
   if (event.kind == EventKind::kAcquire) {
+    // Untraced code of its holder may have released it since.
+    if (lock.times > 0 && called(lock.holder, lock.taken.index.value() + 1)) lock.times = 0;
     if (lock.times > 0 && lock.holder != event.thread) {
       return "expected " + name() + " to be free, found it held by thread " + thread_name(lock.holder) +
              " since " + at(lock.taken);
@@ -81,6 +94,15 @@ std::optional<std::string> TraceChecker::check_lock(const Event& event, Where he
       lock.holder = event.thread;
       lock.taken = here;
     }
+    use();
+    return std::nullopt;
+  }
+  const bool is_holder = lock.times > 0 && lock.holder == event.thread;
+  // Untraced code may have taken it for this thread, after any other thread had it.
+  if (!is_holder && called(event.thread, used_by_others) &&
+      (lock.times == 0 || called(lock.holder, lock.taken.index.value() + 1))) {
+    lock.times = 0;
+    use();
     return std::nullopt;
   }
   if (lock.times == 0)
@@ -90,7 +112,21 @@ std::optional<std::string> TraceChecker::check_lock(const Event& event, Where he
            ", found it held by thread " + thread_name(lock.holder) + " since " + at(lock.taken);
   }
   --lock.times;
+  use();
   return std::nullopt;
+}
+
+bool TraceChecker::has_called(ThreadId thread, std::string_view name, std::uint64_t since) {
+  const std::optional<std::uint32_t> location = names_.locations.find(name);
+  if (!location || *location >= locations_.size()) return false;
+  std::vector<std::uint32_t>& sets = locations_[*location].reached_by;
+  for (std::uint32_t& set : sets) {
+    const auto calls = calls_of_.find(std::uint64_t{thread.value()} << 32 | set);
+    if (calls == calls_of_.end() || (calls->second.open == 0 && calls->second.left <= since)) continue;
+    std::swap(set, sets.front());  // likely to be the answer next time
+    return true;
+  }
+  return false;
 }
 
 std::optional<std::string> TraceChecker::check_child(const Event& event, Where here) {
@@ -110,6 +146,7 @@ std::optional<std::string> TraceChecker::check_child(const Event& event, Where h
     other.since = here;
     return std::nullopt;
   }
+  leave_all(child, here.index);
   if (other.life != Life::kJoined) {
     other.life = Life::kJoined;
     other.since = here;
@@ -152,6 +189,7 @@ std::optional<std::string> TraceChecker::check_call(EventIndex index, const Even
       for (const ObjectId member : names_.reachable.at(set)) location(member).reached_by.push_back(set);
     }
     ++sets_[set].open;
+    ++calls_of_[std::uint64_t{event.thread.value()} << 32 | set].open;
     calls_[event.thread.value()].push_back({function, set});
     return std::nullopt;
   }
@@ -162,12 +200,26 @@ std::optional<std::string> TraceChecker::check_call(EventIndex index, const Even
     return "expected leave(" + std::string(names_.functions.name(calls.back().function)) +
            ") for the innermost call, found " + name();
   }
-  Set& set = sets_[calls.back().set];
-  --set.open;
-  set.left = index.value() + 1;
+  leave(event.thread, calls.back(), index);
   calls.pop_back();
   if (calls.empty()) calls_.erase(open);
   return std::nullopt;
+}
+
+void TraceChecker::leave(ThreadId thread, const Call& call, EventIndex index) {
+  Set& set = sets_[call.set];
+  --set.open;
+  set.left = index.value() + 1;
+  Calls& calls = calls_of_[std::uint64_t{thread.value()} << 32 | call.set];
+  --calls.open;
+  calls.left = index.value() + 1;
+}
+
+void TraceChecker::leave_all(ThreadId thread, EventIndex index) {
+  const auto open = calls_.find(thread.value());
+  if (open == calls_.end()) return;
+  for (const Call& call : open->second) leave(thread, call, index);
+  calls_.erase(open);
 }
 
 namespace {

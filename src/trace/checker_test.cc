@@ -34,6 +34,39 @@ TEST(Checker, AHolderMayTakeItsLockAgain) {
   EXPECT_NE(check("T0|acq(l) T0|acq(l) T0|rel(l) T1|acq(l)"), "");
 }
 
+TEST(Checker, UntracedCodeMayTakeAndReleaseTheLocksItReaches) {
+  // It releases: a condition variable, an untraced unlock.
+  EXPECT_EQ(check("T1|acq(m) T1|enter(wait;c,m) T2|acq(m) T2|rel(m) T1|leave(wait) T1|rel(m)"), "");
+  EXPECT_EQ(check("T1|acq(m) T1|enter(unlock;m) T1|leave(unlock) T2|acq(m) T2|rel(m)"), "");
+  EXPECT_NE(check("T1|acq(m) T1|enter(f;x) T1|leave(f) T2|acq(m)"), "") << "it cannot reach m";
+  EXPECT_NE(check("T1|acq(m) T2|enter(f;m) T2|leave(f) T3|acq(m)"), "")
+      << "locks are released by their holders";
+  EXPECT_NE(check("T1|enter(f;m) T1|leave(f) T1|acq(m) T2|acq(m)"), "") << "that was before";
+  EXPECT_NE(check("T1|acq(m) T1|enter(f;m) T1|leave(f) T1|acq(m) T2|acq(m)"), "") << "it has it for sure";
+  EXPECT_EQ(check("T1|acq(m) T1|enter(f;m) T1|leave(f) T1|acq(m) T1|rel(m) T2|acq(m)"), "");
+  // It takes: an untraced lock.
+  EXPECT_EQ(check("T1|enter(lock;m) T1|leave(lock) T1|w(x) T1|rel(m) T2|acq(m)"), "");
+  EXPECT_EQ(check("T1|acq(m) T1|enter(lock;m) T1|leave(lock) T1|rel(m) T1|rel(m) T2|acq(m)"), "");
+  EXPECT_EQ(check("T1|enter(f;m) T1|rel(m) T1|leave(f)"), "");
+  EXPECT_EQ(
+      check("T1|enter(lock;m) T1|leave(lock) T2|acq(m) T1|rel(m)"),
+      "t.std:4: expected lock 'm' to be held by thread 'T1', found it held by thread 'T2' since line 3");
+  EXPECT_EQ(check("T1|enter(lock;m) T1|leave(lock) T2|acq(m) T2|rel(m) T1|rel(m)"),
+            "t.std:5: expected lock 'm' to be held by thread 'T1', found it free");
+  EXPECT_EQ(check("T1|enter(lock;m) T2|acq(m) T2|rel(m) T1|leave(lock) T1|rel(m)"), "") << "taken after that";
+  EXPECT_EQ(check("T2|enter(f;m) T2|leave(f) T1|rel(m)"),
+            "t.std:3: expected lock 'm' to be held by thread 'T1', found it free");
+  EXPECT_EQ(check("T2|acq(m) T1|enter(lock;m) T2|enter(unlock;m) T1|leave(lock) T1|rel(m)"), "");
+  EXPECT_NE(check("T2|acq(m) T1|enter(lock;m) T1|leave(lock) T1|rel(m)"), "");
+}
+
+TEST(Checker, EndsAndJoinsEndCalls) {
+  EXPECT_EQ(check("T1|enter(f;x) T0|join(T1) T0|r(x)=7 T0|w(x)=5 T0|r(x)=5"), "");
+  EXPECT_NE(check("T1|enter(f;x) T0|join(T1) T0|w(x)=5 T0|r(x)=7"), "");
+  EXPECT_EQ(check("T1|enter(f;x) T1|end T0|r(x)=7 T0|w(x)=5 T0|r(x)=5"), "");
+  EXPECT_NE(check("T1|enter(f;x) T1|end T0|w(x)=5 T0|r(x)=7"), "");
+}
+
 TEST(Checker, ThreadsLiveOnceAndInOrder) {
   EXPECT_EQ(check("T0|begin T0|fork(T1) T1|begin T1|end T0|join(T1) T0|end"), "");
   EXPECT_EQ(check("T1|r(x) T0|fork(T1)"),
