@@ -32,20 +32,20 @@ std::unique_ptr<Stage> make(StageContext context, DropRule behind) {
 
 // clang-format off: one detector a line.
 // The one place that knows every detector. Columns: name, guarantee, filter?, whole trace?, what may be
-// dropped before it.
+// dropped before it, may `tree` come before it?
 constexpr DetectorInfo kDetectors[] = {
-    {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, make<FastTrack>},
-    {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, make<HappensBefore>},
-    {"shb", "every pair of places with a race that some schedule shows, by schedulable happens-before; no false alarm", false, false, DropRule::kReads, make<SchedulableHappensBefore>},
-    {"wcp", "every pair of places unordered by weak causal precedence; the first is a race or a deadlock of some schedule", false, false, DropRule::kSection, make<WeakCausalPrecedence>},
-    {"syncp", "every pair of places with a race that keeps the order of critical sections; no false alarm", false, false, DropRule::kNothing, make<SyncPreserving>},
-    {"lockset", "Eraser: locations that no lock always protects; may be false alarms", false, false, DropRule::kLockset, make<Lockset>},
-    {"hybrid", "Helgrind+: locksets, reset by order through threads and messages; may be false alarms", false, false, DropRule::kLockset, make<Hybrid>},
-    {"cp", "causally-precedes, on traces of at most 10,000 events; only its first race is known to be one", false, true, DropRule::kNothing, make<CausallyPrecedes>},
-    {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, make<Mcm>},
-    {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, make<Rdit>},
-    {"spans", "drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, make<SpansFilter>},
-    {"tree", "drops concurrentially equivalent accesses; may lose races, see docs/detectors.md", true, false, DropRule::kNothing, make<TreeFilter>},
+    {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, true, make<FastTrack>},
+    {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, true, make<HappensBefore>},
+    {"shb", "every pair of places with a race that some schedule shows, by schedulable happens-before; no false alarm", false, false, DropRule::kReads, false, make<SchedulableHappensBefore>},
+    {"wcp", "every pair of places unordered by weak causal precedence; the first is a race or a deadlock of some schedule", false, false, DropRule::kSection, false, make<WeakCausalPrecedence>},
+    {"syncp", "every pair of places with a race that keeps the order of critical sections; no false alarm", false, false, DropRule::kNothing, false, make<SyncPreserving>},
+    {"lockset", "Eraser: locations that no lock always protects; may be false alarms", false, false, DropRule::kLockset, true, make<Lockset>},
+    {"hybrid", "Helgrind+: locksets, reset by order through threads and messages; may be false alarms", false, false, DropRule::kLockset, true, make<Hybrid>},
+    {"cp", "causally-precedes, on traces of at most 10,000 events; only its first race is known to be one", false, true, DropRule::kNothing, false, make<CausallyPrecedes>},
+    {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, false, make<Mcm>},
+    {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, false, make<Rdit>},
+    {"spans", "drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, false, make<SpansFilter>},
+    {"tree", "drops concurrentially equivalent accesses; may lose races; only before fasttrack, hb, lockset, hybrid", true, false, DropRule::kNothing, false, make<TreeFilter>},
 };
 // clang-format on
 
@@ -107,6 +107,18 @@ Result<Pipeline> make_pipeline(std::string_view spec, const StageContext& contex
     infos.push_back(info);
     if (last) break;
     rest.remove_prefix(bar + 1);
+  }
+
+  const bool has_tree =
+      std::any_of(infos.begin(), infos.end(), [](const DetectorInfo* info) { return info->name == "tree"; });
+  if (has_tree && !infos.back()->after_tree) {
+    std::string allowed;
+    for (const DetectorInfo& each : kDetectors) {
+      if (each.after_tree) allowed += (allowed.empty() ? "" : ", ") + std::string(each.name);
+    }
+    return Error{"detector '" + std::string(spec) + "': expected one of " + allowed +
+                 " behind 'tree', which drops accesses, found '" + std::string(infos.back()->name) +
+                 "', which would report races that cannot happen"};
   }
 
   Pipeline pipeline;

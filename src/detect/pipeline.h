@@ -30,6 +30,9 @@ struct DetectorInfo {
   bool is_filter = false;
   bool whole_trace = false;  // collects the events and works in finish()
   DropRule drop_rule = DropRule::kNothing;
+  // May `tree` stand before it? Only where an access that is not seen cannot make a report wrong, but at most
+  // lose one: not before detectors that conclude something from what a thread has read or touched.
+  bool after_tree = false;
   std::unique_ptr<Stage> (*make)(StageContext context, DropRule behind) = nullptr;
 };
 
