@@ -144,6 +144,9 @@ DH_HOOK void __dh_rep_live_invisible(DhReplay* thread, uint64_t target, uint32_t
 DH_HOOK void __dh_rep_live_enter(DhReplay* thread);
 // An instruction of the program with an effect and no result.
 DH_HOOK void __dh_rep_live_void(DhReplay* thread, uint32_t site);
+// A list of variable arguments begins (`native` is the mirrored function's own), or is copied.
+DH_HOOK void __dh_rep_live_va_start(DhReplay* thread, uint64_t list, const void* native, uint32_t site);
+DH_HOOK void __dh_rep_live_va_copy(DhReplay* thread, uint64_t to, uint64_t from, uint32_t site);
 // The address of the callee's copy of `size` bytes at `pointer`; of a local of that size if it is 0.
 DH_HOOK uint64_t __dh_rep_live_by_value(DhReplay* thread, uint64_t pseudo_address, uint32_t site,
                                         uint64_t pointer, uint64_t size);

@@ -284,6 +284,21 @@ void FunctionMirror::show_operands(IRBuilder<>& builder, Instruction& instructio
   for (const Value* argument : call->args())
     is_plain &= argument->getType()->isFloatingPointTy() || argument->getType()->isIntegerTy();
   if (is_plain) show_arguments(builder, *call);
+  if (isa<VAStartInst>(call)) {
+    // The real list, of the arguments that the mirrored function was really given.
+    IRBuilder<> entry(&*function_->getEntryBlock().begin());
+    Value* const native = entry.CreateAlloca(ArrayType::get(builder.getInt64Ty(), 3));
+    builder.CreateIntrinsic(Intrinsic::vastart, {builder.getPtrTy()}, {native});
+    hooks_.call(builder, "__dh_rep_live_va_start",
+                {thread_, as_word(builder, call->getArgOperand(0)), native, site_value(point.site)});
+    return;
+  }
+  if (isa<VACopyInst>(call)) {
+    hooks_.call(builder, "__dh_rep_live_va_copy",
+                {thread_, as_word(builder, call->getArgOperand(0)), as_word(builder, call->getArgOperand(1)),
+                 site_value(point.site)});
+    return;
+  }
   if (call->getType()->isVoidTy() && !call->isInlineAsm())
     hooks_.call(builder, "__dh_rep_live_void", {thread_, site_value(point.site)});
 }

@@ -143,6 +143,14 @@ void __dh_rep_live_void(DhReplay* hot, std::uint32_t site) {
   if (LiveWorld* const live = live_turn(hot, site)) live->effect(thread_of(hot), SiteId(site));
 }
 
+void __dh_rep_live_va_start(DhReplay* hot, std::uint64_t list, const void* native, std::uint32_t site) {
+  if (LiveWorld* const live = live_turn(hot, site)) live->start_arguments(thread_of(hot), list, native);
+}
+
+void __dh_rep_live_va_copy(DhReplay* hot, std::uint64_t to, std::uint64_t from, std::uint32_t site) {
+  if (LiveWorld* const live = live_turn(hot, site)) live->copy(thread_of(hot), to, from, 24);
+}
+
 std::uint64_t __dh_rep_live_by_value(DhReplay* hot, std::uint64_t pseudo_address, std::uint32_t site,
                                      std::uint64_t pointer, std::uint64_t size) {
   if (LiveWorld::current() == nullptr) {
@@ -196,6 +204,8 @@ std::span<const LiveHook> live_hooks() {
       hook("__dh_rep_live_store", &__dh_rep_live_store),
       hook("__dh_rep_live_opaque", &__dh_rep_live_opaque),
       hook("__dh_rep_live_void", &__dh_rep_live_void),
+      hook("__dh_rep_live_va_start", &__dh_rep_live_va_start),
+      hook("__dh_rep_live_va_copy", &__dh_rep_live_va_copy),
       hook("__dh_rep_live_by_value", &__dh_rep_live_by_value),
       hook("__dh_rep_live_nothing", &__dh_rep_live_nothing),
       hook("__dh_rep_live_invisible", &__dh_rep_live_invisible),

@@ -314,6 +314,27 @@ std::uint64_t LiveWorld::copy_of_argument(Thread& thread, std::uint64_t pointer,
   return address;
 }
 
+void LiveWorld::start_arguments(Thread& thread, std::uint64_t list, const void* native) {
+  struct List {
+    std::uint32_t general, floating;  // offsets into `saved`
+    const char* overflow;
+    const char* saved;
+  } from;
+  std::memcpy(&from, native, sizeof from);
+  constexpr std::size_t kSaved = 176;
+  // How many there are nobody knows; what lies behind them on the stack does no harm.
+  constexpr std::size_t kOverflow = 512;
+  LiveThread& self = of(thread);
+  const std::uint64_t saved = allocate_local(self, kSaved, 16);
+  const std::uint64_t overflow = allocate_local(self, kOverflow, 16);
+  store_bytes(Address(saved), std::string_view(from.saved, kSaved));
+  store_bytes(Address(overflow), std::string_view(from.overflow, kOverflow));
+  store(thread, list, from.general, 4);
+  store(thread, list + 4, from.floating, 4);
+  store(thread, list + 8, overflow, 8);
+  store(thread, list + 16, saved, 8);
+}
+
 // --- Calls
 
 void LiveWorld::call(Thread& thread, const OpenCall& call) {

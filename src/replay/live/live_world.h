@@ -127,6 +127,8 @@ class LiveWorld final : public Continuation {
   std::uint64_t opaque(Thread& thread, SiteId site);
   // Of an instruction without a result.
   void effect(Thread& thread, SiteId site);
+  // Variable arguments: `native` is x86-64's va_list of the mirrored function, `list` the program's.
+  void start_arguments(Thread& thread, std::uint64_t list, const void* native);
   std::uint64_t copy_of_argument(Thread& thread, std::uint64_t pointer, std::uint64_t size);
   void call(Thread& thread, const OpenCall& call);
   // The recording had left it half done.
