@@ -91,7 +91,10 @@ enum class Verdict { kUnclassified, kHarmful, kBenign, kOrdered };
 struct Finding {
   std::string fingerprint;  // survives rebuilds: from functions, files and operations, never from addresses
   Kind kind = Kind::kDataRace;
-  std::vector<std::string> detectors;
+  std::vector<std::string> detectors;  // who found any instance: this pair of places
+  // Who found the very two events that are shown, if that is not all of them: another detector may deny
+  // these two, and mean other events at the same places.
+  std::vector<std::string> shown_by;
   Verdict verdict = Verdict::kUnclassified;
   std::string reason;               // of the verdict
   std::string why;                  // why nothing orders the accesses

@@ -160,10 +160,13 @@ std::string finding_html(const Report& report, const Finding& finding, SourceCac
   };
   row("why", why_text(finding));
   row("how sure", sure_text(finding));
-  std::string detectors;
-  for (const std::string& detector : finding.detectors)
-    detectors += (detectors.empty() ? "" : ", ") + detector;
-  row("found by", detectors);
+  auto listed = [](const std::vector<std::string>& detectors) {
+    std::string list;
+    for (const std::string& detector : detectors) list += (list.empty() ? "" : ", ") + detector;
+    return list;
+  };
+  row("found by", listed(finding.detectors));
+  row("the events shown by", listed(finding.shown_by));
   row("seen", finding.instances == 1 ? std::string("once") : fmt::format("{} times", finding.instances));
   row("again", report.program.again);
   html += "</dl>";

@@ -91,6 +91,7 @@ Json json_of(const Finding& finding) {
   json["fingerprint"] = finding.fingerprint;
   json["kind"] = name_of(finding.kind);
   json["detectors"] = finding.detectors;
+  if (!finding.shown_by.empty()) json["shown_by"] = finding.shown_by;
   json["verdict"] = name_of(finding.verdict);
   json["reason"] = finding.reason;
   json["why"] = why_text(finding);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <compare>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -83,8 +84,26 @@ std::weak_ordering compare_accesses(const Access& a, const Access& b) {
   return std::tie(a.size, a.event) <=> std::tie(b.size, b.event);
 }
 
+// How much is known of one instance, the most first. What can be shown to happen comes before what was only
+// concluded; of pipelines, what `tree` has dropped may matter to the one behind it.
+std::tuple<bool, int, bool> strength_of(const Finding& instance) {
+  static constexpr std::string_view kStrengths[] = {"rdit", "mcm", "syncp",  "shb",    "",
+                                                    "wcp",  "cp",  "hybrid", "lockset"};
+  constexpr auto kOther = 4;  // happens-before: it happened
+  auto best = std::pair(static_cast<int>(std::size(kStrengths)), true);
+  for (const std::string& detector : instance.detectors) {
+    const std::string_view last = std::string_view(detector).substr(detector.rfind('|') + 1);
+    const auto* found = std::find(std::begin(kStrengths), std::end(kStrengths), last);
+    const int strength =
+        found == std::end(kStrengths) ? kOther : static_cast<int>(found - std::begin(kStrengths));
+    best = std::min(best, std::pair(strength, detector.find("tree|") != std::string::npos));
+  }
+  return {instance.witness.empty() && instance.witness_prefix.empty(), best.first, best.second};
+}
+
 // Which of two instances of one finding is shown. Equal ones keep their order of arrival.
 bool shown_before(const Finding& a, const Finding& b) {
+  if (auto left = strength_of(a), right = strength_of(b); left != right) return left < right;
   int rank_a = 0, rank_b = 0;
   for (const Access& access : a.accesses) rank_a += rank(access.operation);
   for (const Access& access : b.accesses) rank_b += rank(access.operation);
@@ -93,7 +112,6 @@ bool shown_before(const Finding& a, const Finding& b) {
     if (auto order = compare_accesses(a.accesses[i], b.accesses[i]); order != 0) return order < 0;
   }
   if (a.witness.empty() != b.witness.empty()) return b.witness.empty();
-  if (a.witness_prefix.empty() != b.witness_prefix.empty()) return b.witness_prefix.empty();
   if (a.variables.empty() || b.variables.empty()) return false;
   auto key = [](const Variable& v) { return std::tuple(v.name.empty(), v.name, v.member); };
   return key(a.variables[0]) < key(b.variables[0]);
@@ -146,30 +164,44 @@ std::string identity_of(const Finding& instance) {
 }
 
 std::vector<Finding> merge(std::vector<Finding> instances) {
-  std::map<std::string, Finding> findings;
-  std::map<std::string, std::set<std::vector<std::uint64_t>>> events;
+  // Beside each finding: its pairs of events of a trace, and who found them.
+  struct Merged {
+    Finding finding;
+    std::set<std::string> detectors;
+    std::map<std::vector<std::uint64_t>, std::set<std::string>> found_by;
+  };
+  std::map<std::string, Merged> merged;
   for (Finding& instance : instances) {
     order_accesses(instance);
-    auto [it, is_new] = findings.try_emplace(identity_of(instance));
-    Finding& finding = it->second;
+    auto [it, is_new] = merged.try_emplace(identity_of(instance));
+    Finding& finding = it->second.finding;
+    it->second.detectors.insert(instance.detectors.begin(), instance.detectors.end());
+    // Several detectors may find the same two events of a trace: that is one instance.
+    bool is_counted = false;
+    if (!instance.accesses.empty() && instance.accesses[0].event) {
+      auto [found, is_first] = it->second.found_by.try_emplace(events_of(instance));
+      found->second.insert(instance.detectors.begin(), instance.detectors.end());
+      is_counted = !is_first;
+    }
     if (is_new) {
-      events[it->first].insert(events_of(instance));
       finding = std::move(instance);
       continue;
     }
-    // Several detectors may find the same two events of a trace: that is one instance.
-    bool is_counted = !instance.accesses.empty() && instance.accesses[0].event &&
-                      !events[it->first].insert(events_of(instance)).second;
     std::uint64_t count = finding.instances + (is_counted ? 0 : instance.instances);
-    std::set<std::string> detectors(finding.detectors.begin(), finding.detectors.end());
-    detectors.insert(instance.detectors.begin(), instance.detectors.end());
+    // The finding stands for the instance that is shown, with the detectors of that one until the end.
     if (shown_before(instance, finding)) std::swap(finding, instance);
     add_variables(finding.variables, instance.variables);
-    finding.detectors.assign(detectors.begin(), detectors.end());
     finding.instances = count;
   }
 
-  for (auto& [identity, finding] : findings) {
+  for (auto& [identity, each] : merged) {
+    Finding& finding = each.finding;
+    finding.detectors.assign(each.detectors.begin(), each.detectors.end());
+    if (!each.found_by.empty()) {
+      const std::set<std::string>& shown_by = each.found_by[events_of(finding)];
+      finding.shown_by.clear();
+      if (shown_by != each.detectors) finding.shown_by.assign(shown_by.begin(), shown_by.end());
+    }
     // The first variable is the one of the instance that is shown; the others are in no order that depends on
     // time.
     if (finding.kind == Kind::kDataRace && finding.variables.size() > 2) {
@@ -181,8 +213,8 @@ std::vector<Finding> merge(std::vector<Finding> instances) {
   }
 
   std::vector<Finding> result;
-  result.reserve(findings.size());
-  for (auto& [identity, finding] : findings) result.push_back(std::move(finding));
+  result.reserve(merged.size());
+  for (auto& [identity, each] : merged) result.push_back(std::move(each.finding));
   std::sort(result.begin(), result.end(), [](const Finding& a, const Finding& b) {
     for (std::size_t i = 0; i < a.accesses.size() && i < b.accesses.size(); i++) {
       if (auto order = compare_places(a.accesses[i].location, b.accesses[i].location); order != 0)

@@ -3,8 +3,11 @@
 // A place is what a person points at: file and line, or a trace's place, or module and address when the
 // binary says no more. Columns and operations are not part of it: `balance += n` reads and writes, and which
 // of the two met the other thread first is chance. So the same race is the same finding on every run; among
-// its instances the one shown is chosen by content (two writes first, then by the text of the stacks), never
-// by time or address.
+// its instances the one shown is chosen by content, never by time or address: one with a witness first, then
+// by what the detector that found it guarantees, then two writes, then by the text of the stacks.
+//
+// Detectors of a trace may find different events at the same places, and one may deny what the other found
+// there. `detectors` is the union, which is true of the places; `shown_by` is true of the events shown.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "report/json.h"
+#include "report/prose.h"
 #include "report/test_findings.h"
 
 namespace deadheat::report {
@@ -115,6 +116,57 @@ TEST(Merge, TheSameTwoEventsFoundTwiceAreOneInstance) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].instances, 2u);
   EXPECT_THAT(findings[0].witness, SizeIs(2)) << "the instance with a witness is shown";
+}
+
+Finding trace_race(std::uint64_t first, std::uint64_t second, const char* detector,
+                   std::vector<std::uint64_t> witness = {}) {
+  Access a, b;
+  a.location.place = "1";
+  a.event = first;
+  a.operation = Operation::kWrite;
+  b.location.place = "2";
+  b.event = second;
+  Finding finding = race(a, b);
+  finding.detectors = {detector};
+  finding.witness = std::move(witness);
+  return finding;
+}
+
+TEST(Merge, AnInstanceWithAWitnessIsShownWhateverElseWasFound) {
+  Finding observed = trace_race(0, 1, "shb"), predicted = trace_race(2, 1, "mcm", {1, 2});
+  observed.accesses[1].operation = Operation::kWrite;  // two writes say more, but less than a witness
+  for (auto instances : {std::vector{observed, predicted}, std::vector{predicted, observed}}) {
+    std::vector<Finding> findings = merge(instances);
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_THAT(findings[0].witness, ElementsAre(1, 2));
+    EXPECT_EQ(findings[0].accesses[0].event, 2u) << "and the accesses are the witness's";
+  }
+  Finding prefix = trace_race(2, 1, "syncp");
+  prefix.witness_prefix = {{"T1", 7}};
+  EXPECT_THAT(merge({observed, prefix})[0].witness_prefix, SizeIs(1)) << "a short form of one will do";
+}
+
+TEST(Merge, EventsAreNotAttributedToADetectorThatDoesNotMeanThem) {
+  std::vector<Finding> findings =
+      merge({trace_race(1, 5, "hb"), trace_race(4, 5, "mcm", {0, 4, 5}), trace_race(1, 5, "lockset")});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].detectors, ElementsAre("hb", "lockset", "mcm")) << "true of the places";
+  EXPECT_THAT(findings[0].shown_by, ElementsAre("mcm")) << "true of the events";
+  EXPECT_EQ(findings[0].accesses[0].event, 4u);
+  EXPECT_THAT(sure_text(findings[0]), testing::HasSubstr("checked independently")) << "not what hb says";
+  EXPECT_THAT(render_json(report_of(findings)), testing::HasSubstr("\"shown_by\""));
+}
+
+TEST(Merge, WithoutWitnessesTheStrongerDetectorIsShown) {
+  auto shown = [](std::vector<Finding> instances) { return *merge(instances)[0].accesses[0].event; };
+  EXPECT_EQ(shown({trace_race(1, 5, "hb"), trace_race(4, 5, "shb")}), 4u);
+  EXPECT_EQ(shown({trace_race(1, 5, "wcp"), trace_race(4, 5, "spans|hb")}), 4u);
+  EXPECT_EQ(shown({trace_race(1, 5, "lockset"), trace_race(4, 5, "cp")}), 4u);
+  EXPECT_EQ(shown({trace_race(1, 5, "tree|shb"), trace_race(4, 5, "shb")}), 4u);
+}
+
+TEST(Merge, DetectorsThatMeanTheSameEventsNeedNoFurtherWord) {
+  EXPECT_THAT(merge({trace_race(1, 5, "hb"), trace_race(1, 5, "shb")})[0].shown_by, SizeIs(0));
 }
 
 TEST(Merge, DetectorsAreJoined) {

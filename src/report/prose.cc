@@ -28,8 +28,10 @@ std::string number_text(const std::string& value) {
   return number < (1u << 31) ? std::to_string(number) : value;
 }
 
+// Of the instance that is shown.
 bool has_any(const Finding& finding, std::initializer_list<std::string_view> detectors) {
-  return std::any_of(finding.detectors.begin(), finding.detectors.end(), [&](const std::string& name) {
+  const std::vector<std::string>& found_by = finding.shown_by.empty() ? finding.detectors : finding.shown_by;
+  return std::any_of(found_by.begin(), found_by.end(), [&](const std::string& name) {
     // A pipeline's last stage is the detector: "spans|fasttrack".
     std::string_view last = std::string_view(name).substr(name.rfind('|') + 1);
     return std::find(detectors.begin(), detectors.end(), last) != detectors.end();
@@ -187,7 +189,9 @@ std::string sure_text(const Finding& finding) {
                     : "certain: it happened in this run; nothing in C, C++ or POSIX orders the two accesses";
   }
   if (!finding.witness.empty() || !finding.witness_prefix.empty()) {
-    return "certain: the schedule above is possible by this trace, and was checked independently";
+    return has_any(finding, {"mcm", "rdit"})
+               ? "certain: the schedule above is possible by this trace, and was checked independently"
+               : "certain: the schedule above is possible by this trace";
   }
   if (has_any(finding, {"syncp", "shb", "mcm", "rdit"}))
     return "certain: another schedule of the same run shows it";
