@@ -40,7 +40,8 @@ void set(Shape& shape, std::string_view argument) {
   const std::map<std::string_view, int*> numbers = {
       {"threads", &shape.threads},  {"locks", &shape.locks},          {"nesting", &shape.nesting},
       {"hot", &shape.hot_per_lock}, {"cold", &shape.cold_per_thread}, {"read_only", &shape.read_only},
-      {"sites", &shape.sites},      {"sync", &shape.sync_percent},    {"races", &shape.races}};
+      {"sites", &shape.sites},      {"sync", &shape.sync_percent},    {"races", &shape.races},
+      {"chaos", &shape.chaos}};
   if (key == "events") {
     shape.events = static_cast<std::uint64_t>(value);
   } else if (key == "distance") {
@@ -159,6 +160,17 @@ std::vector<std::string> linear_detectors() {
   return names;
 }
 
+// Every pair of places races, and is seen racing again and again.
+Shape racy_shape(std::uint64_t events) {
+  Shape shape;
+  shape.events = events;
+  shape.locks = 8;
+  shape.sites = 200;
+  shape.chaos = 100;
+  shape.hot_per_lock = shape.cold_per_thread = shape.read_only = shape.races = 0;
+  return shape;
+}
+
 void table(Shape shape) {
   const std::uint64_t largest = shape.events;
   const std::string path =
@@ -179,6 +191,17 @@ void table(Shape shape) {
   for (std::uint64_t events = largest / 100; events <= largest; events *= 10) {
     shape.events = events;
     generate(path, shape);
+    for (const char* spec : {"fasttrack", "hb", "shb", "wcp", "syncp"}) row(path, spec);
+  }
+
+  for (const std::uint64_t events : {largest / 100, largest / 10, largest}) {
+    const Shape racy = racy_shape(events);
+    if (events == largest / 100) {
+      std::printf("\nWithout any discipline: %d threads, %d places, %d locations, %d locks:\n\n",
+                  racy.threads, racy.sites, racy.chaos, racy.locks);
+      header();
+    }
+    generate(path, racy);
     for (const char* spec : {"fasttrack", "hb", "shb", "wcp", "syncp"}) row(path, spec);
   }
 

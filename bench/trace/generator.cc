@@ -23,6 +23,7 @@ Generator::Generator(const Shape& shape)
       static_cast<std::uint64_t>(shape.threads) * static_cast<std::uint64_t>(shape.cold_per_thread), "cold");
   read_only_start_ = locations(static_cast<std::uint64_t>(shape.read_only), "config");
   racy_start_ = locations(static_cast<std::uint64_t>(shape.races), "racy");
+  locations(static_cast<std::uint64_t>(shape.chaos), "any");  // there is nothing else then
   for (int i = 0; i < shape.sites + 4 * shape.races; ++i)
     names_.sites.append("f.cc:" + std::to_string(i + 1));
   race_gap_ = shape.races == 0
@@ -40,7 +41,33 @@ Event Generator::access(int thread, EventKind kind, std::uint64_t location, std:
   return event;
 }
 
+// The worst case: no rule at all. One event in ten takes a lock, one in ten gives one back.
+Event Generator::next_chaos() {
+  const std::uint32_t site = static_cast<std::uint32_t>(below(shape_.sites));
+  while (true) {
+    const int thread = below(shape_.threads), what = below(10);
+    std::vector<int>& held = threads_[static_cast<std::size_t>(thread)].held;
+    if (what == 0) {
+      const int lock = below(shape_.locks);
+      int& owner = owner_[static_cast<std::size_t>(lock)];
+      if (owner != -1) continue;
+      owner = thread;
+      held.push_back(lock);
+      return access(thread, EventKind::kAcquire, static_cast<std::uint64_t>(lock), site);
+    }
+    if (what == 1 && !held.empty()) {
+      const int lock = held.back();
+      held.pop_back();
+      owner_[static_cast<std::size_t>(lock)] = -1;
+      return access(thread, EventKind::kRelease, static_cast<std::uint64_t>(lock), site);
+    }
+    const EventKind kind = below(3) == 0 ? EventKind::kWrite : EventKind::kRead;
+    return access(thread, kind, static_cast<std::uint64_t>(below(shape_.chaos)), site);
+  }
+}
+
 Event Generator::next_event() {
+  if (shape_.chaos > 0) return next_chaos();
   const std::uint32_t sites = static_cast<std::uint32_t>(shape_.sites);
   if (initialised_ < static_cast<std::uint64_t>(shape_.read_only)) {
     const std::uint64_t location = read_only_start_ + initialised_++;

@@ -24,6 +24,8 @@ struct Shape {
   int sync_percent = 12;               // of the events: acquires and releases
   int races = 20;                      // pairs of accesses to a location of their own, without a lock
   std::uint64_t race_distance = 1000;  // events between the two
+  int chaos =
+      0;  // if not 0, all accesses are to so many locations, from any thread and any site, under any lock
   std::uint64_t seed = 1;
 };
 
@@ -39,6 +41,7 @@ class Generator final : public TraceSource {
     int burst = 0;
   };
   Event next_event();
+  Event next_chaos();
   Event access(int thread, EventKind kind, std::uint64_t location, std::uint32_t site);
   int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
 

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "detect/site_index.h"
 #include "testing/generate.h"
 #include "testing/naive.h"
 #include "testing/run_detector.h"
@@ -26,6 +27,38 @@ void compare(const Trace& trace) {
   ASSERT_EQ(fasttrack.first_per_location(), testing::first_per_location(trace, expected))
       << testing::to_text(trace);
   ASSERT_EQ(fasttrack.races.size(), fasttrack.first_per_location().size()) << "a location is reported once";
+}
+
+// Every location has an index, however few its accesses.
+struct AlwaysIndexed {
+  AlwaysIndexed() { SiteIndex::worthwhile = 1; }
+  ~AlwaysIndexed() { SiteIndex::worthwhile = 32; }
+};
+
+// Two locations, accessed by everybody from everywhere, under a lock now and then.
+Trace chaos(std::mt19937_64& random, int events, int threads, int places) {
+  Trace trace;
+  for (int i = 0; i < threads; ++i) trace.names.threads.append("T" + std::to_string(i));
+  for (int i = 0; i < places; ++i) trace.names.sites.append(std::to_string(i));
+  for (const char* name : {"x", "y"}) trace.names.locations.append(name);
+  trace.names.locks.append("l");
+  auto below = [&](int n) { return static_cast<std::uint32_t>(random() % static_cast<unsigned>(n)); };
+  auto add = [&](EventKind kind, std::uint32_t thread, std::uint32_t object) {
+    Event event;
+    event.kind = kind;
+    event.thread = ThreadId(thread);
+    event.object = ObjectId(object);
+    event.site = SiteId(below(places));
+    trace.events.push_back(event);
+  };
+  while (trace.events.size() < static_cast<std::size_t>(events)) {
+    const std::uint32_t thread = below(threads);
+    const bool locked = below(4) == 0;
+    if (locked) add(EventKind::kAcquire, thread, 0);
+    add(below(3) == 0 ? EventKind::kWrite : EventKind::kRead, thread, below(2));
+    if (locked) add(EventKind::kRelease, thread, 0);
+  }
+  return trace;
 }
 
 TEST(HappensBefore, EqualsTheClosureOnAllSmallTraces) {
@@ -64,6 +97,24 @@ TEST(HappensBefore, EqualsTheClosureOnRandomLongerTraces) {
     shape.events = 150;
     shape.threads = 2 + static_cast<int>(random() % 6);
     compare(testing::random_trace(shape, random));
+  }
+}
+
+TEST(HappensBefore, EqualsTheClosureWithManyPlacesAtALocation) {
+  const AlwaysIndexed indexed;
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 5000; ++i) compare(testing::random_trace(testing::random_shape(random), random));
+  for (int i = 0; i < 100; ++i) compare(chaos(random, 250, 4, 3 + static_cast<int>(random() % 20)));
+}
+
+// Nothing is left to find soon, and the thousands of entries of a location must not be looked at for that.
+TEST(SiteHistory, WhatIsKnownCostsNothing) {
+  std::mt19937_64 random(4);
+  const Trace trace = chaos(random, 60000, 8, 100);
+  for (const char* name : {"hb", "shb", "wcp"}) {
+    const testing::Outcome outcome = run_detector(name, trace);
+    EXPECT_EQ(outcome.races.size(), 5050u) << name << ": every pair of places";
+    EXPECT_LT(outcome.counter(name, "looks at earlier accesses"), 10 * trace.events.size()) << name;
   }
 }
 

@@ -1,8 +1,16 @@
 // The pairs of sites that have been reported. A pair has no order: (a, b) is (b, a).
+//
+// A hash table answers for one pair. Detectors that look for every pair ask more: which of the sites at this
+// location are not yet known to race with mine? Where the answer is "none", as it soon is at a location
+// without any discipline, that must not cost a question for each of them. So a site with many partners also
+// has a row of bits, one for each site, and whoever has such a row of the sites he is interested in
+// (site_index.h) compares 64 of them at a time. A row is made when it is smaller than the list of partners it
+// replaces: it never costs more than the pairs themselves.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/strong_id.h"
@@ -18,6 +26,8 @@ class PairSet {
     if (*slot == key) return false;
     *slot = key;
     if (++size_ * 2 > slots_.size()) grow();
+    add_partner(a, b);
+    if (a != b) add_partner(b, a);
     return true;
   }
   bool contains(SiteId a, SiteId b) const {
@@ -26,9 +36,23 @@ class PairSet {
   }
   std::size_t size() const { return size_; }
 
+  // A bit for each partner of the site, as far as they go. Empty if the site has few: ask contains().
+  std::span<const std::uint64_t> row(SiteId site) const {
+    if (site.index() >= partners_.size()) return {};
+    return partners_[site.index()].row;
+  }
+  std::uint64_t bytes() const {
+    return slots_.capacity() * sizeof(std::uint64_t) + partners_.capacity() * sizeof(Partners) + row_bytes_;
+  }
+
  private:
   // Site ids are below 2^32 - 1, so no pair has all bits set.
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+
+  struct Partners {
+    std::vector<std::uint32_t> few;  // until there is a row
+    std::vector<std::uint64_t> row;
+  };
 
   static std::uint64_t key_of(SiteId a, SiteId b) {
     return std::uint64_t{std::min(a, b).value()} << 32 | std::max(a, b).value();
@@ -46,9 +70,30 @@ class PairSet {
       if (key != kEmpty) *find(key) = key;
     }
   }
+  void add_partner(SiteId site, SiteId other) {
+    const std::size_t needed = std::max(site.index(), other.index()) + 1;
+    if (needed > partners_.size()) partners_.resize(std::max(needed, partners_.size() * 2));
+    Partners& mine = partners_[site.index()];
+    if (!mine.row.empty()) return set(mine.row, other.value());
+    const std::size_t before = mine.few.capacity();
+    mine.few.push_back(other.value());
+    row_bytes_ += (mine.few.capacity() - before) * sizeof(std::uint32_t);
+    if (mine.few.size() * sizeof(std::uint32_t) * 8 < partners_.size()) return;
+    for (const std::uint32_t partner : mine.few) set(mine.row, partner);
+    row_bytes_ -= mine.few.capacity() * sizeof(std::uint32_t);
+    mine.few = {};
+  }
+  void set(std::vector<std::uint64_t>& row, std::uint32_t bit) {
+    const std::size_t before = row.capacity();
+    if (bit / 64 >= row.size()) row.resize(bit / 64 + 1);
+    row[bit / 64] |= std::uint64_t{1} << bit % 64;
+    row_bytes_ += (row.capacity() - before) * sizeof(std::uint64_t);
+  }
 
   std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(64, kEmpty);
+  std::vector<Partners> partners_;  // by site
   std::size_t size_ = 0;
+  std::uint64_t row_bytes_ = 0;
 };
 
 }  // namespace deadheat::detect

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "detect/pipeline.h"
+#include "detect/site_index.h"
 #include "testing/explorer.h"
 #include "testing/generate.h"
 #include "testing/naive_predict.h"
@@ -84,6 +85,16 @@ TEST(Syncp, EqualsAllReorderingsOfRandomTracesWithNestedLocks) {
     shape.access_weight = 40;
     compare_syncp(testing::random_trace(shape, random));
   }
+}
+
+// With an index at every location, however few its accesses.
+TEST(ShbWcpAndSyncp, EqualTheirDefinitionsWhenPlacesAreIndexed) {
+  SiteIndex::worthwhile = 1;
+  random_traces(compare_shb, 5000, 40, 37);
+  random_traces(compare_wcp, 5000, 40, 38);
+  random_traces(compare_syncp, 5000, 14, 39);
+  all_small(compare_syncp, 4);
+  SiteIndex::worthwhile = 32;
 }
 
 // Sound: whatever shb and syncp report, some schedule of the exploration of all schedules shows.

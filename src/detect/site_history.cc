@@ -24,6 +24,10 @@ void SiteHistory::grow(ObjectId object) {
 
 SiteHistory::Entry* SiteHistory::find(Location& location, std::uint64_t key) {
   const std::uint64_t* keys = location.keys();
+  if (location.index != kEnd) {
+    const std::uint32_t found = indices_[location.index]->find(key, [&](std::uint32_t i) { return keys[i]; });
+    return found == SiteIndex::kNone ? nullptr : &location.entries()[found];
+  }
   for (std::uint32_t i = 0; i < location.size; ++i) {
     if (keys[i] == key) return &location.entries()[i];
   }
@@ -59,7 +63,26 @@ SiteHistory::Entry* SiteHistory::add(Location& location, std::uint64_t key, cons
   entry->next = head;
   if (head != kEnd) location.entries()[head].previous = i;
   head = i;
+  add_to_index(location);
   return entry;
+}
+
+void SiteHistory::add_to_index(Location& location) {
+  if (location.size < SiteIndex::worthwhile) return;
+  std::uint32_t from = location.size - 1;
+  if (location.index == kEnd) {
+    location.index = static_cast<std::uint32_t>(indices_.size());
+    indices_.push_back(std::make_unique<SiteIndex>());
+    from = 0;
+  }
+  SiteIndex& index = *indices_[location.index];
+  if (from > 0) bytes_ -= index.bytes();
+  for (std::uint32_t i = from; i < location.size; ++i) {
+    const Entry& entry = location.entries()[i];
+    index.add(entry.site, entry.kind == EventKind::kWrite,
+              [&](std::uint32_t at) { return location.keys()[at]; });
+  }
+  bytes_ += index.bytes();
 }
 
 void SiteHistory::move_to_front(Location& location, Entry& entry) {

@@ -15,10 +15,16 @@
 // access knows all that it knew, so a look ends at the mark. On data that is properly ordered, by locks or
 // otherwise, a look sees an entry or two.
 //
+// On data without any discipline neither helps: every entry changes all the time, and none is known. But
+// there nearly all pairs of sites are soon reported, and an index (site_index.h) leads a look past them to
+// the entries at sites that are not yet known to race with the own one. A look takes whichever way is
+// shorter.
+//
 // Works for every order in which (1) a thread's clock advances when others may learn of it and (2) knowledge
 // never shrinks: happens-before (hb), schedulable happens-before (shb), weak causal precedence (wcp).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,6 +32,7 @@
 #include "base/strong_id.h"
 #include "detect/detector.h"
 #include "detect/pair_set.h"
+#include "detect/site_index.h"
 #include "detect/thread_slots.h"
 #include "trace/event.h"
 
@@ -76,9 +83,9 @@ class SiteHistory {
     location.recent = static_cast<std::uint32_t>(mine - location.entries());
 
     if (mine->looked != location.stamp) {
-      look(location, location.writes, location.writes_mark, *mine, mine->writes_known, known, found);
+      look(location, /*at_writes=*/true, location.writes_mark, *mine, mine->writes_known, known, found);
       if (event.kind == EventKind::kWrite) {
-        look(location, location.reads, location.reads_mark, *mine, mine->reads_known, known, found);
+        look(location, /*at_writes=*/false, location.reads_mark, *mine, mine->reads_known, known, found);
       }
     }
     if (mine->clock != own) {
@@ -107,7 +114,7 @@ class SiteHistory {
   // Accesses that showed nothing and changed nothing; entries looked at.
   std::uint64_t repeated() const { return repeated_; }
   std::uint64_t looks() const { return looks_; }
-  std::uint64_t bytes() const { return bytes_ + locations_.capacity() * sizeof(Location); }
+  std::uint64_t bytes() const { return bytes_ + pairs_.bytes() + locations_.capacity() * sizeof(Location); }
 
  private:
   static constexpr std::uint32_t kEnd = ~std::uint32_t{0};
@@ -125,6 +132,7 @@ class SiteHistory {
     std::uint32_t recent = 0;  // entry of the last access
     std::uint32_t reads = kEnd;
     std::uint32_t writes = kEnd;
+    std::uint32_t index = kEnd;  // in indices_, if there are many entries
     std::uint64_t stamp = 0;
     Mark reads_mark;
     Mark writes_mark;
@@ -146,7 +154,7 @@ class SiteHistory {
 
   // `all_known`: whether everything in the list up to mine.looked was known; kept up to date.
   template <class Known, class Found>
-  void look(Location& location, std::uint32_t head, const Mark& mark, const Entry& mine, bool& all_known,
+  void look(Location& location, bool at_writes, const Mark& mark, const Entry& mine, bool& all_known,
             const Known& known, const Found& found) {
     std::uint64_t old = mine.looked;
     if (old == 0) all_known = true;
@@ -155,23 +163,45 @@ class SiteHistory {
       all_known = true;
     }
     Entry* entries = location.entries();
-    for (std::uint32_t i = head; i != kEnd && entries[i].stamp > old; i = entries[i].next) {
+    auto meet = [&](const Entry& other) {
       ++looks_;
-      const Entry& other = entries[i];
-      if (other.slot == mine.slot || known(other.slot, other.clock)) continue;
+      if (other.slot == mine.slot || known(other.slot, other.clock)) return;
       all_known = false;
-      if (other.is_atomic && mine.is_atomic) continue;
+      if (other.is_atomic && mine.is_atomic) return;
       if (pairs_.insert(other.site, mine.site)) found(other);
+    };
+    if (const SiteIndex* index = shortcut(location, at_writes, mine.site, old)) {
+      // What is passed over may be unordered with this access; to say so is always safe.
+      all_known = false;
+      index->for_each_unknown(at_writes, mine.site, pairs_, [&](std::uint32_t i) {
+        if (entries[i].stamp > old) meet(entries[i]);
+      });
+      return;
     }
+    std::uint32_t i = at_writes ? location.writes : location.reads;
+    for (; i != kEnd && entries[i].stamp > old; i = entries[i].next) meet(entries[i]);
+  }
+
+  // The location's index, if it leads to what is newer than `old` in fewer steps than the list. The list has
+  // at most one entry for each stamp.
+  const SiteIndex* shortcut(const Location& location, bool at_writes, SiteId site, std::uint64_t old) const {
+    if (location.index == kEnd) return nullptr;
+    const std::uint64_t newer = std::min<std::uint64_t>(location.stamp - old, location.size);
+    if (newer < SiteIndex::worthwhile) return nullptr;
+    const SiteIndex& index = *indices_[location.index];
+    if (!index.has_rows() || index.words() > newer) return nullptr;
+    return index.count_unknown(at_writes, site, pairs_) <= newer / 2 ? &index : nullptr;
   }
 
   Entry* find(Location& location, std::uint64_t key);
   Entry* add(Location& location, std::uint64_t key, const Event& event, Slot slot);
+  void add_to_index(Location& location);
   void grow(ObjectId object);
   void move_to_front(Location& location, Entry& entry);
 
   std::vector<Location> locations_;
   PairSet pairs_;
+  std::vector<std::unique_ptr<SiteIndex>> indices_;
   std::uint64_t repeated_ = 0;
   std::uint64_t looks_ = 0;
   std::uint64_t bytes_ = 0;

@@ -26,7 +26,8 @@
 //  - in a cut, a critical section is incomplete only if its lock is held where the cut passes through its
 //  thread. So closing
 //    a cut looks at the locks held at the cut, not at all locks;
-//  - a pair of sites that is already reported is never looked at again;
+//  - a pair of sites that is already reported is never looked at again, nor passed over one by one
+//  (site_index.h);
 //  - of reads without an event in between that others can be ordered after, the first stands for all (if a
 //  later one is a
 //    race with e2, so is the first).
@@ -297,29 +298,72 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
   return false;
 }
 
+SyncPreserving::List* SyncPreserving::list_of(Location& location, Slot slot, const Event& event) {
+  const std::uint64_t key = key_of(slot, event.site, event.kind);
+  auto key_at = [&](std::uint32_t i) {
+    const List& list = location.lists[i];
+    return key_of(list.slot, list.site, list.kind);
+  };
+  if (location.index != nullptr) {
+    const std::uint32_t found = location.index->find(key, key_at);
+    return found == SiteIndex::kNone ? nullptr : &location.lists[found];
+  }
+  for (std::uint32_t i = 0; i < location.lists.size(); ++i) {
+    if (key_at(i) == key) return &location.lists[i];
+  }
+  return nullptr;
+}
+
+SyncPreserving::List& SyncPreserving::add_list(Location& location, Slot slot, const Event& event) {
+  location.lists.push_back(List{slot, event.site, event.kind, 0, {}, {}});
+  bytes_ += sizeof(List);
+  if (location.lists.size() < SiteIndex::worthwhile) return location.lists.back();
+  std::size_t from = location.lists.size() - 1;
+  if (location.index == nullptr) {
+    location.index = std::make_unique<SiteIndex>();
+    from = 0;
+  } else {
+    bytes_ -= location.index->bytes();
+  }
+  for (std::size_t i = from; i < location.lists.size(); ++i) {
+    const List& list = location.lists[i];
+    location.index->add(list.site, list.kind == EventKind::kWrite, [&](std::uint32_t at) {
+      const List& other = location.lists[at];
+      return key_of(other.slot, other.site, other.kind);
+    });
+  }
+  bytes_ += location.index->bytes();
+  return location.lists.back();
+}
+
 void SyncPreserving::on_access(EventIndex index, const Event& event) {
   Thread& self = thread(event.thread);
   Location& location = this->location(event.object);
   const LocksetId locks = held_.held(event.thread);
   const bool write = event.kind == EventKind::kWrite;
 
-  List* mine = nullptr;
-  for (List& list : location.lists) {
-    if (list.slot == self.time.self()) {
-      if (list.site == event.site && list.kind == event.kind) mine = &list;
-      continue;
-    }
-    if (!write && list.kind == EventKind::kRead) continue;
+  auto meet = [&](List& list) {
+    if (list.slot == self.time.self() || (!write && list.kind == EventKind::kRead)) return;
     // Everything in the list is before this access.
-    if (list.accesses.back().number < self.time.at(list.slot).value()) continue;
-    if (pairs_.contains(list.site, event.site)) continue;
+    if (list.accesses.back().number < self.time.at(list.slot).value()) return;
+    if (pairs_.contains(list.site, event.site)) return;
     if (can_race(list, index, event, locks)) pairs_.insert(list.site, event.site);
+  };
+  const SiteIndex* sites = location.index.get();
+  auto unknown = [&] {
+    return sites->count_unknown(true, event.site, pairs_) +
+           (write ? sites->count_unknown(false, event.site, pairs_) : 0);
+  };
+  // Along the list when most of it is to be looked at anyway: that is the faster way then.
+  if (sites != nullptr && sites->has_rows() && unknown() <= location.lists.size() / 2) {
+    auto meet_number = [&](std::uint32_t i) { meet(location.lists[i]); };
+    sites->for_each_unknown(/*is_write=*/true, event.site, pairs_, meet_number);
+    if (write) sites->for_each_unknown(/*is_write=*/false, event.site, pairs_, meet_number);
+  } else {
+    for (List& list : location.lists) meet(list);
   }
-  if (mine == nullptr) {
-    location.lists.push_back(List{self.time.self(), event.site, event.kind, 0, {}, {}});
-    mine = &location.lists.back();
-    bytes_ += sizeof(List);
-  }
+  List* mine = list_of(location, self.time.self(), event);
+  if (mine == nullptr) mine = &add_list(location, self.time.self(), event);
   if (write || mine->stretch != self.stretch) {
     const std::size_t before = mine->accesses.capacity();
     mine->accesses.push_back(Access{index, self.time.own().value(), locks, keep(self.time)});

@@ -9,6 +9,7 @@
 #include "detect/detector.h"
 #include "detect/held_locks.h"
 #include "detect/pair_set.h"
+#include "detect/site_index.h"
 
 namespace deadheat::detect {
 
@@ -18,7 +19,8 @@ class SyncPreserving final : public Stage {
   void on_event(EventIndex index, const Event& event) override;
   Statistics statistics() const override;
   std::uint64_t memory_bytes() const override {
-    return bytes_ + pool_.bytes() + held_.bytes() + slots_->bytes() + ends_.capacity() * sizeof(Moment);
+    return bytes_ + pairs_.bytes() + pool_.bytes() + held_.bytes() + slots_->bytes() +
+           ends_.capacity() * sizeof(Moment);
   }
 
  private:
@@ -51,7 +53,7 @@ class SyncPreserving final : public Stage {
   };
   struct Location {
     std::vector<List> lists;
-    std::uint32_t recent = 0;  // list of the last access
+    std::unique_ptr<SiteIndex> index;  // of the lists, if there are many
     Moment last_write;
   };
 
@@ -87,6 +89,11 @@ class SyncPreserving final : public Stage {
   void fork(ThreadId id, ThreadId child);
   void join(ThreadId id, ThreadId child);
   Location& location(ObjectId object);
+  static std::uint64_t key_of(Slot slot, SiteId site, EventKind kind) {
+    return std::uint64_t{kind == EventKind::kWrite} << 63 | std::uint64_t{slot.value()} << 32 | site.value();
+  }
+  List* list_of(Location& location, Slot slot, const Event& event);
+  List& add_list(Location& location, Slot slot, const Event& event);
   void on_access(EventIndex index, const Event& event);
   void on_lock(EventIndex index, const Event& event);
   bool can_race(List& list, EventIndex index, const Event& event, LocksetId locks);
