@@ -29,8 +29,8 @@ std::uint64_t statistic(const detect::Prediction& prediction, std::string_view n
 }
 
 void header(const char* title) {
-  std::printf("\n%s\n%-24s %9s %8s %9s %9s %9s %9s %8s\n", title, "", "planted", "found", "others", "pairs",
-              "solver", "undecided", "seconds");
+  std::printf("\n%s\n%-24s %9s %8s %7s %9s %9s %9s %9s %8s\n", title, "", "planted", "found", "decoys",
+              "others", "pairs", "solver", "undecided", "seconds");
 }
 
 void row(const std::string& label, const bench::PlantedTrace& planted, bool barriers,
@@ -53,8 +53,9 @@ void row(const std::string& label, const bench::PlantedTrace& planted, bool barr
     complete += pair.second != 0;
     hits += found.contains(pair);
   }
-  std::printf("%-24s %9zu %8zu %9zu %9llu %9llu %9llu %8.2f\n", label.c_str(), complete, hits,
-              found.size() - hits, static_cast<unsigned long long>(statistic(*prediction, "pairs_decided")),
+  std::printf("%-24s %9zu %8zu %7llu %9zu %9llu %9llu %9llu %8.2f\n", label.c_str(), complete, hits,
+              static_cast<unsigned long long>(planted.decoys), found.size() - hits,
+              static_cast<unsigned long long>(statistic(*prediction, "pairs_decided")),
               static_cast<unsigned long long>(statistic(*prediction, "given_to_solver")),
               static_cast<unsigned long long>(prediction->undecided), seconds);
   std::fflush(stdout);
@@ -108,6 +109,14 @@ int main(int argc, char** argv) {
   row("values", {.distances = goal_distances(), .values = true});
   row("values and mailboxes", {.distances = goal_distances(), .values = true, .mailboxes = true});
   row("rdit, with calls", {.distances = goal_distances(), .calls = true});
+  header("the same with decoys: pairs that no lock or clock rules out, and that are no races");
+  for (int decoys : {300, 700}) {
+    row("same write", {.distances = goal_distances(), .decoys = decoys});
+    row("values", {.distances = goal_distances(), .values = true, .decoys = decoys});
+    row("values and mailboxes",
+        {.distances = goal_distances(), .values = true, .mailboxes = true, .decoys = decoys});
+    row("rdit, with calls", {.distances = goal_distances(), .calls = true, .decoys = decoys});
+  }
   if (!all) return 0;
   header("by distance (25,000 events, 4 threads, 8 locks, 8 races)");
   for (std::uint64_t distance : {10, 100, 1000, 10000, 20000}) {

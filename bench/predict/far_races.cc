@@ -12,8 +12,9 @@ struct Operation {
   EventKind kind;
   std::uint64_t object;
   std::string site;
-  int planted = -1;  // number of the race
-  int value = -1;    // to write; -1: any
+  int planted = -1;                         // number of the race
+  int value = -1;                           // to write; -1: any
+  int decoy_first = -1, decoy_second = -1;  // number of the decoy whose part ends here
 };
 
 class Generator {
@@ -31,11 +32,17 @@ class Generator {
     }
     result_.races.resize(shape.distances.size());
     state_.assign(shape.distances.size(), 0);
+    for (int i = 0; i < shape.decoys; ++i) {
+      std::uint64_t gap = 10 + random_() % (std::uint64_t{1} << (4 + i % 10));  // up to 8,202
+      std::uint64_t room_left = room > gap + 400 ? room - gap - 400 : 100;
+      decoys_.push_back({.start = 100 + random_() % room_left, .gap = gap});
+    }
   }
 
   PlantedTrace run() {
     while (result_.trace.events.size() < shape_.events) {
       plant();
+      plant_decoys();
       int t = static_cast<int>(random_() % static_cast<unsigned>(shape_.threads));
       if (queues_[t].empty()) refill(t);
       step(t);
@@ -70,6 +77,56 @@ class Generator {
         queue.push_back({EventKind::kRelease, lock, "plant:4"});
       } else {
         queue.push_back(access);
+      }
+    }
+  }
+
+  void plant_decoys() {
+    std::uint64_t now = result_.trace.events.size();
+    for (std::size_t i = 0; i < decoys_.size(); ++i) {
+      Decoy& decoy = decoys_[i];
+      if (now < decoy.start || decoy.state == 1 || decoy.state == 3) continue;
+      const bool first = decoy.state == 0;
+      ++decoy.state;
+      decoy.start = UINT64_MAX;
+      int half_size = shape_.threads / 2;
+      int thread = static_cast<int>(below(static_cast<unsigned>(half_size))) + (first ? half_size : 0);
+      if (first) decoy.lock = below(static_cast<unsigned>(shape_.locks));
+      std::string name = "decoy" + std::to_string(i);
+      std::string place = name + (first ? ":1" : ":2");
+      std::deque<Operation>& queue = queues_[thread];
+      auto section = [&](std::vector<Operation> body) {
+        queue.push_back({EventKind::kAcquire, decoy.lock, place + "1"});
+        queue.insert(queue.end(), body.begin(), body.end());
+        queue.push_back({EventKind::kRelease, decoy.lock, place + "2"});
+      };
+      Operation access{EventKind::kWrite, location(name), place + "0"};
+      Operation last = access;
+      (first ? last.decoy_first : last.decoy_second) = static_cast<int>(i);
+      if (shape_.values && i % 2 == 1) {
+        auto flag = [&](int value) {
+          return Operation{EventKind::kWrite, location(name + "_flag"), place + "3", -1, value};
+        };
+        auto count = [&](int value) {
+          return Operation{EventKind::kWrite, location(name + "_number"), place + "4", -1, value};
+        };
+        if (first) {
+          section({flag(1), count(0)});
+          section({flag(0), count(1)});
+          queue.push_back(access);
+          Operation end = count(1);
+          end.decoy_first = static_cast<int>(i);
+          section({flag(1), end});
+        } else {
+          section({{EventKind::kRead, location(name + "_flag"), place + "5"},
+                   {EventKind::kRead, location(name + "_number"), place + "6"}});
+          queue.push_back(last);
+        }
+      } else if (first) {
+        section({{EventKind::kWrite, location(name + "_q"), place + "7", -1, 1}, last});
+      } else {
+        section({{EventKind::kRead, location(name + "_q"), place + "8"}});
+        queue.push_back(last);
       }
     }
   }
@@ -158,6 +215,12 @@ class Generator {
       (state_[i] == 1 ? result_.races[i].first : result_.races[i].second) = index;
       ++state_[i];
     }
+    if (operation.decoy_first >= 0) {
+      Decoy& decoy = decoys_[static_cast<std::size_t>(operation.decoy_first)];
+      decoy.state = 2;
+      decoy.start = index + decoy.gap;
+    }
+    if (operation.decoy_second >= 0) ++result_.decoys;
   }
 
   const FarRaces& shape_;
@@ -168,6 +231,13 @@ class Generator {
   std::vector<std::uint64_t> starts_;
   std::vector<int> state_;  // per race: 0 nothing, 1 first queued, 2 first done, 3 second queued, 4 done
   std::vector<std::uint64_t> memory_;
+  struct Decoy {
+    std::uint64_t start = 0;  // of its next part
+    std::uint64_t gap = 0;    // between the parts
+    int state = 0;            // as state_
+    std::uint64_t lock = 0;
+  };
+  std::vector<Decoy> decoys_;
 };
 
 }  // namespace
