@@ -2,13 +2,17 @@
 """make bench-monitor: native, ThreadSanitizer, the watch lane and the monitor lane's settings, side by side.
 
 The programs of `make bench`, interleaved in the same way: every round runs each program with each variant, one after the
-other. Medians; slowdowns against native; peak memory; and how many of the races that the watch lane found were found.
+other. Medians (or the best round, for a busy machine); slowdowns against native; peak memory. Then each small program is
+built again with a race in it (BENCH_RACY: calls are counted without a lock), and of the races that the watch lane
+finds in one run, those that each setting of the monitor lane finds in one run are counted.
 
-    bench/monitor/run.py [--rounds 3] [--metric cpu] [--small] [--json FILE] [PROGRAM...]
+    bench/monitor/run.py [--rounds 3] [--metric cpu] [--best] [--small] [--json FILE] [PROGRAM...]
 """
 
 import argparse
 import json
+import os
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,11 +51,38 @@ def run_column(workload, column, where, timeout):
     return figures, bench.read_logs(prefix)[1]
 
 
+def places(report):
+    """The races of a report: pairs of operations and lines."""
+    return {frozenset((a["operation"], a["location"].get("file"), a["location"].get("line")) for a in finding["accesses"])
+            for finding in json.loads(report.read_text())["findings"]}
+
+
+def count_races(workload, table, where, timeout):
+    """{column: how many of the watch lane's races in the racy variant}, one run each; None if the watch lane has none."""
+    found = {}
+    report = where.work / "racy.json"
+    for column in table:
+        if not column.is_ours:
+            continue
+        racy = Variant(f"{column.variant.name}-racy", column.variant.cc, column.variant.cxx,
+                       f"{column.variant.flags} -DBENCH_RACY".strip())
+        workload.build(racy, where)
+        report.unlink(missing_ok=True)
+        subprocess.run([str(where.build / "bin" / "deadheat"), "run", "--quiet", "--json", str(report), "--",
+                        *workload.command(racy, where)], env={**os.environ, "DEADHEAT_OPTIONS": column.options}, timeout=timeout,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        found[column.name] = places(report)
+    watched = found.get("watch")
+    return {name: len(races & watched) for name, races in found.items()} if watched else None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--metric", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--best", action="store_true", help="the fastest round of each instead of the median")
+    parser.add_argument("--no-races", action="store_true", help="leave the racy variants out")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--third-party", type=Path, default=None)
     parser.add_argument("--json", type=Path)
@@ -68,7 +99,6 @@ def main():
 
     rows, failed = [], []
     figures = {(w.name, c.name): [] for w in workloads for c in table}
-    races = {}
     for workload in workloads:
         try:
             for column in table:
@@ -83,16 +113,15 @@ def main():
                 print(f"round {number + 1}: {workload.name} {column.name}", file=sys.stderr, flush=True) \
                     if sys.stderr.isatty() else None
                 try:
-                    result, found = run_column(workload, column, where, arguments.timeout)
+                    result, _ = run_column(workload, column, where, arguments.timeout)
                 except BenchError as error:
                     failed.append((workload.name, str(error)))
                     break
                 figures[(workload.name, column.name)].append(result)
-                key = (workload.name, column.name)
-                races[key] = max(found, races.get(key, 0))
+    pick = min if arguments.best else bench.median
     names = [c.name for c in table if c.name != "native"]
-    print("| program | native | " + " | ".join(names) + " | peak MB: native, TSan, watch, full | races: watch, full, capped |")
-    print("|---" * (len(names) + 4) + "|")
+    print("| program | native | " + " | ".join(names) + " |")
+    print("|---" * (len(names) + 2) + "|")
     slowdowns = {name: [] for name in names}
     for workload in workloads:
         if any(name == workload.name for name, _ in failed):
@@ -100,19 +129,41 @@ def main():
         row = {"program": workload.name}
         for column in table:
             results = figures[(workload.name, column.name)]
-            row[column.name] = {"time": bench.median(r[arguments.metric] for r in results),
-                                "peak_kb": bench.median(r["peak_kb"] for r in results),
-                                "races": races.get((workload.name, column.name), 0)}
+            row[column.name] = {"time": pick(r[arguments.metric] for r in results),
+                                "peak_kb": bench.median(r["peak_kb"] for r in results)}
         native = max(row["native"]["time"], 1e-3)
         for name in names:
             slowdowns[name].append(row[name]["time"] / native)
-        peaks = ", ".join(f"{row[c]['peak_kb'] / 1024:.0f}" for c in ("native", "TSan", "watch", "full") if c in row)
-        found = ", ".join(str(row[c]["races"]) for c in ("watch", "full", "capped") if c in row)
-        print(f"| {workload.name} | {native:.2f} s | " +
-              " | ".join(f"{row[n]['time'] / native:.2f}" for n in names) + f" | {peaks} | {found} |", flush=True)
+        print(f"| {workload.name} | {native:.2f} s | " + " | ".join(f"{row[n]['time'] / native:.2f}" for n in names) + " |",
+              flush=True)
         rows.append(row)
     means = {name: bench.geometric_mean(values) for name, values in slowdowns.items()}
-    print("| geometric mean | | " + " | ".join(f"**{means[n]:.2f}**" for n in names) + " | | |")
+    print("| geometric mean | | " + " | ".join(f"**{means[n]:.2f}**" for n in names) + " |")
+    print("\nPeak memory, MB:\n\n| program | " + " | ".join(c.name for c in table) + " |")
+    print("|---" * (len(table) + 1) + "|")
+    for row in rows:
+        print(f"| {row['program']} | " + " | ".join(f"{row[c.name]['peak_kb'] / 1024:.1f}" for c in table) + " |")
+    if not arguments.no_races:
+        ours = [c.name for c in table if c.is_ours]
+        print("\nRaces of the racy variants, one run each; of those that the watch lane finds:\n\n| program | " +
+              " | ".join(ours) + " |\n" + "|---" * (len(ours) + 1) + "|")
+        totals = dict.fromkeys(ours, 0)
+        for workload in workloads:
+            if workload.real:
+                continue
+            try:
+                counted = count_races(workload, table, where, arguments.timeout)
+            except (BenchError, OSError, ValueError, subprocess.TimeoutExpired) as error:
+                print(f"bench: {workload.name}: {error}", file=sys.stderr)
+                continue
+            if counted is None:
+                continue
+            for name in ours:
+                totals[name] += counted[name]
+            print(f"| {workload.name} | " + " | ".join(str(counted[n]) for n in ours) + " |", flush=True)
+            next(row for row in rows if row["program"] == workload.name)["races"] = counted
+        print("| all | " + " | ".join(f"**{totals[n]}**" for n in ours) + " |")
+    print()
     for column in table:
         if column.goal:
             kept = means[column.name] <= column.goal

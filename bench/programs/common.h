@@ -15,11 +15,21 @@ inline long scale(int argc, char** argv, long work) {
   return percent > 0 ? work * percent / 100 + 1 : work;
 }
 
+// With BENCH_RACY every program has a mistake that real ones have: calls are counted, by all threads, without
+// a lock.
+#ifdef BENCH_RACY
+inline uint64_t calls_of_next, calls_of_mix;
+#define BENCH_COUNT(counter) (counter = counter + 1)
+#else
+#define BENCH_COUNT(counter) static_cast<void>(0)
+#endif
+
 // SplitMix64.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
   uint64_t next() {
+    BENCH_COUNT(calls_of_next);
     uint64_t z = (state_ += 0x9E3779B97F4A7C15ull);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
@@ -42,6 +52,7 @@ void in_two_threads(Work work) {
 }
 
 inline uint64_t mix(uint64_t sum, uint64_t value) {
+  BENCH_COUNT(calls_of_mix);
   sum ^= value;
   sum *= 0xD6E8FEB86659FD93ull;
   return sum ^ (sum >> 32);

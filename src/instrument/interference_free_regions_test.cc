@@ -244,6 +244,76 @@ TEST(Regions, ACalleeThatAcquiresEndsCertainty) {
               ElementsAre("take", "strong y", "write y"));
 }
 
+TEST(Regions, ACalleeMayBeHandedThePartsOfSomething) {
+  const std::string callee =
+      "define internal void @set(ptr %p) nounwind willreturn mustprogress {\n store i32 1, ptr %p\n ret "
+      "void\n}\n";
+  EXPECT_THAT(
+      Monitored(callee + straight("%part = getelementptr i8, ptr %x, i64 8\n call void @set(ptr %part)"))
+          .events(),
+      ElementsAre("strong x+8", "set"));
+}
+
+TEST(Regions, WhatACalleeDoesToPrivateMemoryIsNotMonitoredByTheCaller) {
+  const std::string callee = R"(
+    define internal void @set(ptr nocapture %p) nounwind willreturn mustprogress {
+      store i32 1, ptr %p
+      ret void
+    })";
+  EXPECT_THAT(Monitored(callee + straight("%v = alloca i32\n call void @set(ptr %v)")).starts(), IsEmpty());
+}
+
+TEST(Regions, ACalleeThatMayWriteDoesNotHideAWriteThatIsCertain) {
+  const std::string callee = R"(
+    define internal void @perhaps(ptr %p, i1 %c) nounwind willreturn mustprogress {
+      br i1 %c, label %left, label %right
+    left:
+      store i32 1, ptr %p
+      br label %end
+    right:
+      %r = load volatile i32, ptr %p
+      br label %end
+    end:
+      ret void
+    })";
+  EXPECT_THAT(
+      Monitored(callee + straight("call void @perhaps(ptr %x, i1 %c)\n store i32 2, ptr %x")).events(),
+      ElementsAre("strong x", "perhaps", "write x"));
+}
+
+TEST(Regions, ACalleeThatReleasesAndMayNotReturnEndsCertainty) {
+  const std::string callee =
+      "define internal void @drop() mustprogress {\n" + kUnlock + "call void @throws()\n ret void\n}\n";
+  EXPECT_THAT(Monitored(callee + straight("call void @drop()\n store i32 1, ptr %x")).events(),
+              ElementsAre("drop", "strong x", "write x"));
+}
+
+TEST(Regions, ALoopThatReleasesMayWaitForWhatComesOfIt) {
+  const std::string body = R"(
+      br label %loop
+    loop:
+      %u = call i32 @pthread_mutex_unlock(ptr @m1)
+      %r = load i32, ptr %y
+      %more = icmp ne i32 %r, 0
+      br i1 %more, label %loop, label %end
+    end:
+      store i32 1, ptr %x
+      ret void)";
+  for (const std::string& start : Monitored(function(body)).starts())
+    EXPECT_TRUE(!start.starts_with("strong x") || start == "strong x in end") << start;
+}
+
+TEST(Regions, AVariableIsAnotherOneAfterItsLifeBegan) {
+  EXPECT_THAT(Monitored("declare void @llvm.lifetime.start.p0(i64, ptr)\n" + straight(R"(
+      %v = alloca i32
+      store ptr %v, ptr %x
+      call void @unknown()
+      call void @llvm.lifetime.start.p0(i64 4, ptr %v)
+      store i32 1, ptr %v)"))
+                  .events(),
+              ElementsAre("strong x", "write x", "ask", "unknown", "write v"));
+}
+
 // --- The paper
 
 TEST(Paper, Section1ALoopUnderALockIsOneMonitor) {

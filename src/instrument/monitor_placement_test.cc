@@ -86,6 +86,17 @@ TEST(Placement, AStretchEndsAtACall) {
       ElementsAre("read x", "weak x", "strong p", "quiet", "write p"));
 }
 
+TEST(Placement, AStretchEndsAtAnAtomicOperation) {
+  // Both would start at the beginning; y is too wide to be kept, and starts again behind the release. The
+  // start of x must not wait for it: behind the release the thread is no longer in its region.
+  const Monitored f(straight(R"(
+      store i32 1, ptr %x
+      store atomic i32 1, ptr @flag release, align 4
+      store <16 x i32> zeroinitializer, ptr %y)"));
+  EXPECT_THAT(f.events(), ElementsAre("strong x", "strong range y", "write x", "stop", "atomic write flag",
+                                      "strong range y", "write y"));
+}
+
 TEST(Placement, CreatingAThreadKeepsWhatIsAccessedBehindIt) {
   EXPECT_THAT(Monitored(straight("%t = call i32 @pthread_create(ptr %y, ptr null, ptr null, ptr null)\n"
                                  "store i32 1, ptr %x"))
@@ -144,6 +155,24 @@ TEST(LoopCopies, AnInnermostLoopIsCopiedAndTheCopyHasNoMonitors) {
   unsigned monitors = 0;
   for (const std::string& start : f.starts()) monitors += start.starts_with("weak p");
   EXPECT_EQ(monitors, 1u);
+}
+
+TEST(LoopCopies, ALoopWhoseAddressesAreMonitoredOutsideIsNotCopied) {
+  const char* search = R"(
+      br label %loop
+    loop:
+      %p = phi ptr [ %y, %entry ], [ %q, %loop ]
+      %q = load ptr, ptr %p
+      %more = icmp ne ptr %q, null
+      br i1 %more, label %loop, label %end
+    end:
+      call void @unknown()
+      store i32 1, ptr %p
+      ret void)";
+  const Monitored f(function(search));
+  unsigned loads = 0;
+  for (const std::string& event : f.events()) loads += event.starts_with("read p");
+  EXPECT_EQ(loads, 1u);
 }
 
 TEST(LoopCopies, ALoopThatCallsIsNotCopied) {

@@ -125,6 +125,22 @@ __attribute__((noinline)) void customer(int v) {
 int main() { std::thread a(customer, 1), b(customer, 2); a.join(); b.join(); }
 """
 
+# One thread frees what the other still reads.
+FREED = """
+#include <stdlib.h>
+#include <unistd.h>
+#include <thread>
+static long* volatile shared;
+__attribute__((noinline)) void look() { for (int i = 0; i < 1000000; ++i) { long* p = shared; static_cast<void>(*(volatile long*)p); } }
+__attribute__((noinline)) void drop(long* block) { usleep(2000); free(block); }
+int main() {
+  long* const block = static_cast<long*>(calloc(8, sizeof(long)));
+  shared = block + 3;
+  std::thread a(look), b(drop, block);
+  a.join(); b.join();
+}
+"""
+
 
 class MonitorLane(unittest.TestCase):
     def setUp(self):
@@ -247,6 +263,17 @@ class MonitorLane(unittest.TestCase):
                 report = self.findings(program, "--cap", "0", arguments=arguments)
                 self.assertEqual(report["findings"], [], how)
                 self.assertGreater(report["statistics"]["invisible"], 1000)
+
+    def test_a_free_of_what_another_thread_is_reading_is_a_race(self):
+        program = self.build(FREED)
+        operations = set()
+        for _ in range(20):
+            for finding in self.findings(program, "--cap", "0")["findings"]:
+                operations.update((access["operation"], access["stack"][0]["function"].split("(")[0])
+                                  for access in finding["accesses"])
+            if operations:
+                break
+        self.assertEqual(operations, {("free", "drop"), ("read", "look")})
 
     def test_memory_that_the_allocator_hands_on_is_no_race(self):
         report = self.findings(self.build(RECYCLED), "--cap", "0")

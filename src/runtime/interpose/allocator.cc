@@ -71,6 +71,15 @@ size_t usable_size(void* block) {
   return (word & ~kChunkFlags) - ((word & kChunkIsMapped) != 0 ? 2 * sizeof(size_t) : sizeof(size_t));
 }
 
+// Before a block goes. The monitor lane wants to know how long it is, and only while it monitors.
+void ending(void* block, lane::Pc pc) {
+#ifdef DEADHEAT_LANE_MONITOR
+  if (lane::hears_of_freeing()) lane::freeing_of(block, usable_size(block), pc);
+#else
+  lane::freeing(block, pc);
+#endif
+}
+
 bool came_from_kernel(const void* block) {
   return allocator_is_glibc() && (chunk_word(block) & kChunkIsMapped) != 0;
 }
@@ -83,7 +92,7 @@ void* told(void* block, size_t size, lane::Pc pc) {
 void* reallocate(void* block, size_t size, lane::Pc pc) {
   if (block == nullptr) return told(libc_malloc(size), size, pc);
   size_t const old_size = usable_size(block);
-  lane::freeing(block, pc);
+  ending(block, pc);
   void* const moved = libc_realloc(block, size);
   if (moved != nullptr) {
     lane::allocated(moved, size, pc);
@@ -120,14 +129,14 @@ REPLACE(void*, reallocarray, void* block, size_t count, size_t size) {
 
 REPLACE(void, free, void* block) {
   if (block == nullptr) return;
-  lane::freeing(block, CALLER);
+  ending(block, CALLER);
   libc_free(block);
 }
 
 // Removed from glibc's headers, still called by old programs.
 REPLACE(void, cfree, void* block) {
   if (block == nullptr) return;
-  lane::freeing(block, CALLER);
+  ending(block, CALLER);
   libc_free(block);
 }
 
@@ -173,7 +182,7 @@ void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc) {
 }
 void deallocate(void* block, lane::Pc pc) {
   if (block == nullptr) return;
-  lane::freeing(block, pc);
+  ending(block, pc);
   libc_free(block);
 }
 
@@ -189,7 +198,7 @@ void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc) {
 }
 void deallocate(void* block, lane::Pc pc) {
   if (block == nullptr) return;
-  lane::freeing(block, pc);
+  ending(block, pc);
   if (same(&program_free, &deadheat_own_free)) {
     libc_free(block);
   } else {

@@ -52,9 +52,10 @@ void start_at(const void* address, size_t size, uint32_t what, uintptr_t pc, con
     start_range(thread, request);
 }
 
-void stop_before_invisible() {
+void stop_before_invisible(uintptr_t pc) {
   Thread* const thread = acting();
   if (thread == nullptr) return;
+  thread->stopped_at = pc;
   Inside const inside(thread);
   Cost const cost(thread);
   ++thread->statistics.invisible;
@@ -104,6 +105,7 @@ void __dh_monitor_release_slow() {
   if (thread == nullptr) return;
   Inside const inside(thread);
   Cost const cost(thread);
+  thread->stopped_at = DH_PC;
   stop_all(thread);
 }
 
@@ -122,10 +124,10 @@ void __dh_monitor_kept_slow() {
 }
 
 void __dh_monitor_calling_slow(const void* function) {
-  if (!is_visible_function(reinterpret_cast<uintptr_t>(function))) stop_before_invisible();
+  if (!is_visible_function(reinterpret_cast<uintptr_t>(function))) stop_before_invisible(DH_PC);
 }
 
 void __dh_monitor_returning_slow(const void* return_address) {
   if (return_address == nullptr || !is_visible_return(reinterpret_cast<uintptr_t>(return_address)))
-    stop_before_invisible();
+    stop_before_invisible(DH_PC);
 }

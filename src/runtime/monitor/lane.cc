@@ -79,17 +79,23 @@ const void* frame_of(Pc pc) {
   return nullptr;
 }
 
+// A caller is a place like any other.
+uint32_t place_of(Pc pc) {
+  return static_cast<uint32_t>((pc.value * 0x9E3779B97F4A7C15ull) >> 40) & kDhMonitorPlaceMask;
+}
+bool is_used_up(const Thread* thread, uint32_t place) {
+  return thread->hot->used[place] >= __atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED);
+}
+
 __attribute__((noinline)) void accessed(const void* address, size_t size, AccessType type, Pc pc) {
   Thread* const thread = current_thread;
   if (thread == nullptr || thread->inside != 0 || thread->number == 0 || size == 0) return;
   if ((type == AccessType::kWrite ? thread->ignore_writes : thread->ignore_reads) != 0) return;
-  // A caller is a place like any other.
-  auto const place = static_cast<uint32_t>((pc.value * 0x9E3779B97F4A7C15ull) >> 40) & kDhMonitorPlaceMask;
-  if (thread->hot->used[place] >= __atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED)) return;
-  if (platform::is_in_loader(pc.value)) return;
+  uint32_t const place = place_of(pc);
+  if (is_used_up(thread, place)) return;
   Inside const inside(thread);
   Cost const cost(thread);
-  if (!may_start(thread, place)) return;
+  if (platform::is_in_loader(pc.value) || !may_start(thread, place)) return;
   start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc)});
 }
 
@@ -99,19 +105,34 @@ void read_slow(const void* address, size_t size, Pc pc) { accessed(address, size
 void write_slow(void* address, size_t size, Pc pc) { accessed(address, size, AccessType::kWrite, pc); }
 
 // What this thread did to the memory is ordered, by the allocator's own means, before what the next owner
-// does: that is a release of the block, and only of the block. Its size is not known here; stopping too much
-// is not wrong.
-void freeing_slow(void* address, Pc) {
+// does: that is a release of the block, and only of the block. Others that monitor a part of it are in a
+// region of an access to it right now, and nothing orders that access and this end: neither did they release
+// anything since theirs, or what they do would not be monitored any more, nor can they have acquired what
+// this thread releases only now.
+void freeing_slow(void* address, size_t size, Pc pc) {
   Thread* const thread = current_thread;
   if (address == nullptr || thread == nullptr) return;
+  auto const begin = reinterpret_cast<uintptr_t>(address);
+  if (__dh_monitor_hot.active != 0) {
+    Inside const inside(thread);
+    thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+    // A size that is not known is any size: stopping too much is not wrong.
+    stop_within(thread, begin, size != 0 ? begin + size : ~uintptr_t{0});
+  }
+  uint32_t const place = place_of(pc);
+  if (size == 0 || thread->inside != 0 || thread->number == 0 || thread->ignore_writes != 0) return;
+  if (is_used_up(thread, place)) return;
   Inside const inside(thread);
-  stop_within(thread, reinterpret_cast<uintptr_t>(address), ~uintptr_t{0});
+  Cost const cost(thread);
+  if (platform::is_in_loader(pc.value) || !may_start(thread, place)) return;
+  look_at(thread, {begin, size, AccessType::kFree, pc.value, frame_of(pc)});
 }
 
 void unmapping_slow(void* address, size_t size) {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
   Inside const inside(thread);
+  thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   auto const begin = reinterpret_cast<uintptr_t>(address);
   stop_within(thread, begin, begin + size);
 }
@@ -126,6 +147,7 @@ void acquire_slow() {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
   Inside const inside(thread);
+  thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   stop_all_even_kept(thread);
 }
 
@@ -133,6 +155,7 @@ void release_slow() {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
   Inside const inside(thread);
+  thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   Cost const cost(thread);
   stop_all(thread);
 }
@@ -148,6 +171,7 @@ ThreadStart* thread_creating(Pc pc) {
   Thread* const parent = current_thread;
   if (parent == nullptr) return nullptr;
   Inside const inside(parent);
+  parent->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   stop_all(parent);
   return static_cast<ThreadStart*>(thread_create(parent, pc.value));
 }
@@ -170,6 +194,7 @@ void thread_finishing() {
   Thread* const thread = current_thread;
   if (thread == nullptr) return;
   ++thread->inside;
+  thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   thread_finish(thread);
 }
 

@@ -12,7 +12,7 @@ namespace deadheat::lane {
 
 void read_slow(const void* address, size_t size, Pc pc);
 void write_slow(void* address, size_t size, Pc pc);
-void freeing_slow(void* address, Pc pc);
+void freeing_slow(void* address, size_t size, Pc pc);
 void unmapping_slow(void* address, size_t size);
 void acquire_slow();
 void release_slow();
@@ -37,8 +37,11 @@ inline void write(void* address, size_t size, Pc pc) {
 
 inline void allocated(void*, size_t, Pc) {}
 inline void mapped(void*, size_t, Pc) {}
+// With the block's size, if it is known.
+inline void freeing_of(void* address, size_t size, Pc pc) { freeing_slow(address, size, pc); }
+inline bool hears_of_freeing() { return inlined::has_monitors() || !inlined::gate_is_closed(); }
 inline void freeing(void* address, Pc pc) {
-  if (inlined::has_monitors()) freeing_slow(address, pc);
+  if (hears_of_freeing()) freeing_slow(address, 0, pc);
 }
 inline void unmapping(void* address, size_t size, Pc) {
   if (inlined::has_monitors()) unmapping_slow(address, size);

@@ -43,8 +43,8 @@ struct Recent {
 Recent recent[256];
 
 uint64_t key_of(const Place& a, const Place& b) {
-  uint64_t const one = a.pc * 2 + (a.type == AccessType::kWrite ? 1 : 0);
-  uint64_t const two = b.pc * 2 + (b.type == AccessType::kWrite ? 1 : 0);
+  uint64_t const one = a.pc * 4 + static_cast<uint64_t>(a.type);
+  uint64_t const two = b.pc * 4 + static_cast<uint64_t>(b.type);
   return one * 0x9E3779B97F4A7C15ull ^ two * 0xC2B2AE3D27D4EB4Full;
 }
 
@@ -104,9 +104,21 @@ void write_thread(ThreadInfo& info) {
   raw_write(line);
 }
 
+const char* name_of(AccessType type) {
+  switch (type) {
+    case AccessType::kRead:
+      return "read";
+    case AccessType::kWrite:
+      return "write";
+    case AccessType::kFree:
+      return "free";
+  }
+  return "";
+}
+
 void append_access(Text& line, uint32_t thread, const MonitorCopy& access) {
   line.append("{\"thread\":%u,\"op\":\"%s\",\"size\":%zu,\"addr\":\"0x%lx\",\"stack\":", thread,
-              access.type == AccessType::kWrite ? "write" : "read", access.size, access.address);
+              name_of(access.type), access.size, access.address);
   append_stack(line, access.stack);
   line.append(",\"locks\":[]}");
 }
@@ -171,6 +183,18 @@ void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const 
       thread->info.id, other_thread->info.id);
   line.append_json_string(why.c_str());
   line.append("}\n");
+  raw_write(line);
+}
+
+void trace_monitor(const Thread* thread, const char* what, AccessType type, uintptr_t address, uint64_t size,
+                   uintptr_t pc) {
+  SpinGuard const guard(report_lock);
+  platform::raw_write_modules();
+  Text line;
+  line.append("{\"t\":\"monitor\",\"what\":\"%s\",\"thread\":%u,\"op\":\"%s\",", what, thread->info.id,
+              name_of(type));
+  line.append("\"addr\":\"0x%lx\",\"size\":%lu,\"pc\":\"0x%lx\",\"by\":\"0x%lx\"}\n", address, size, pc,
+              thread->stopped_at);
   raw_write(line);
 }
 

@@ -8,6 +8,10 @@ namespace deadheat::monitor {
 // `other` belongs to the live thread of this number.
 void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const MonitorCopy& other);
 
+// With `trace`: a monitor became active, or ended (because of what `thread->stopped_at` called).
+void trace_monitor(const Thread* thread, const char* what, AccessType type, uintptr_t address, uint64_t size,
+                   uintptr_t pc);
+
 uint64_t races_reported();
 void write_end(int status);
 void expect_benign(uintptr_t address, size_t size);

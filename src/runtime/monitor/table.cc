@@ -1,6 +1,7 @@
 #include "runtime/monitor/table.h"
 
 #include "runtime/monitor/report.h"
+#include "runtime/platform/options.h"
 
 namespace deadheat::monitor {
 namespace {
@@ -40,6 +41,9 @@ struct Range {
 };
 constexpr unsigned kRanges = 64;
 constexpr unsigned kRangesOfOne = 8;  // of one thread
+// Points that overlap a range are looked for at both its ends: where two threads' shares of an array meet is
+// where mistakes are made.
+constexpr uint64_t kLookedAtEach = 24;
 Range ranges[kRanges];
 uint64_t ranges_active;  // one bit each; set after the range is written, cleared before it is written again
 uint64_t ranges_taken;
@@ -83,7 +87,15 @@ void describe(Monitor& monitor, const Thread* thread, const StartRequest& reques
   end_writing(monitor);
 }
 
+void trace_start(const Thread* thread, const StartRequest& request) {
+  if (__builtin_expect(platform::options().monitor.trace, 0))
+    trace_monitor(thread, "start", request.type, request.address, request.size, request.pc);
+}
+
 void stop(Thread* thread, Monitor& monitor) {
+  if (__builtin_expect(platform::options().monitor.trace, 0) &&
+      (monitor.range != 0 || monitor.slot != nullptr))
+    trace_monitor(thread, "stop", monitor.type, monitor.address, monitor.size, monitor.stack.pcs[0]);
   if (monitor.range != 0) {
     unsigned const i = monitor.range - 1u;
     __atomic_fetch_and(&ranges_active, ~(uint64_t{1} << i), __ATOMIC_RELEASE);
@@ -169,7 +181,7 @@ bool conflicts(uint64_t word, uint64_t granule, uint64_t bytes, bool strong, uin
 
 void look_at_points(Thread* thread, const StartRequest& request, uint64_t granule, uint64_t bytes) {
   Set& set = set_of(granule);
-  bool const strong = request.type == AccessType::kWrite;
+  bool const strong = is_write(request.type);
   for (uint64_t& slot : set.words) {
     uint64_t const word = load(slot);
     if (__builtin_expect(conflicts(word, granule, bytes, strong, thread->number), 0))
@@ -184,7 +196,7 @@ void look_at_ranges(Thread* thread, const StartRequest& request) {
     uint64_t const owner = load(range.owner);
     uint32_t const number = static_cast<uint32_t>(owner >> 1) & (kNumbers - 1);
     if (number == 0 || number == thread->number) continue;
-    if ((owner & 1) == 0 && request.type != AccessType::kWrite) continue;
+    if ((owner & 1) == 0 && !is_write(request.type)) continue;
     uintptr_t const begin = __atomic_load_n(&range.begin, __ATOMIC_RELAXED);
     if (begin >= end || __atomic_load_n(&range.end, __ATOMIC_RELAXED) <= request.address) continue;
     Monitor* const monitor = __atomic_load_n(&range.monitor, __ATOMIC_RELAXED);
@@ -206,7 +218,7 @@ uint64_t bytes_in(uint64_t granule, uintptr_t address, uint64_t size) {
 
 // One granule of a point.
 void start_granule(Thread* thread, const StartRequest& request, uint64_t granule, bool keep) {
-  bool const strong = request.type == AccessType::kWrite;
+  bool const strong = is_write(request.type);
   uint64_t const bytes = bytes_in(granule, request.address, request.size);
   uint64_t const own =
       granule << kGranuleShift | uint64_t{thread->number} << kNumberShift | (strong ? kStrong : 0) | bytes;
@@ -264,6 +276,7 @@ void start_granule(Thread* thread, const StartRequest& request, uint64_t granule
   }
   ++thread->hot->active;
   ++thread->statistics.points;
+  trace_start(thread, request);
   // Who published since we looked?
   for (uint64_t& slot : set.words) {
     if (&slot == free) continue;
@@ -318,7 +331,7 @@ void start_range(Thread* thread, const StartRequest& request) {
   uintptr_t const begin = request.address;
   uintptr_t const end = begin + request.size;
   if (end >= kAddressEnd || end < begin) return;
-  bool const strong = request.type == AccessType::kWrite;
+  bool const strong = is_write(request.type);
 
   unsigned own = 0;
   for (unsigned i = 0; i < thread->count; ++i) {
@@ -353,17 +366,23 @@ void start_range(Thread* thread, const StartRequest& request) {
     __atomic_fetch_or(&ranges_active, uint64_t{1} << place, __ATOMIC_SEQ_CST);
     ++thread->hot->active;
     ++thread->statistics.ranges;
+    trace_start(thread, request);
   } else {
     ++thread->statistics.dropped;
   }
-  look_at_ranges(thread, request);
-  // Points at both ends: where two threads' shares of an array meet is where mistakes are made.
-  constexpr uint64_t kEach = 24;
-  uint64_t const first = begin >> 3;
+  look_at(thread, request);
+}
+
+void look_at(Thread* thread, const StartRequest& request) {
+  uintptr_t const end = request.address + request.size;
+  if (request.size == 0 || end >= kAddressEnd || end < request.address) return;
+  if (load(ranges_active) != 0) look_at_ranges(thread, request);
+  uint64_t const first = request.address >> 3;
   uint64_t const last = (end - 1) >> 3;
   for (uint64_t granule = first; granule <= last; ++granule) {
-    if (granule == first + kEach && last - first >= 2 * kEach) granule = last - kEach + 1;
-    look_at_points(thread, request, granule, bytes_in(granule, begin, request.size));
+    if (granule == first + kLookedAtEach && last - first >= 2 * kLookedAtEach)
+      granule = last - kLookedAtEach + 1;
+    look_at_points(thread, request, granule, bytes_in(granule, request.address, request.size));
   }
 }
 

@@ -53,6 +53,9 @@ void keep_point(Thread* thread, const StartRequest& request);
 void end_keep(Thread* thread);
 void start_range(Thread* thread, const StartRequest& request);
 
+// Reports races with what others monitor now, and starts nothing: for an access that is over at once.
+void look_at(Thread* thread, const StartRequest& request);
+
 // The thread is about to release: its monitors end, but for those that are kept.
 void stop_all(Thread* thread);
 void stop_all_even_kept(Thread* thread);

@@ -27,7 +27,8 @@ struct ThreadInfo {
   Stack created;
 };
 
-enum class AccessType : uint8_t { kRead, kWrite };
+enum class AccessType : uint8_t { kRead, kWrite, kFree };
+constexpr bool is_write(AccessType type) { return type != AccessType::kRead; }
 
 // One monitor of one thread, as others see it. Written by its thread only: odd versions mean that it is being
 // written.
@@ -68,6 +69,7 @@ struct Thread {
   uint32_t count = 0;  // how many monitors are in use
   uint64_t random = 0;
   uint64_t activations = 0;  // of ranges
+  uintptr_t stopped_at = 0;  // the code that last made monitors stop
   bool any_kept = false;
   DhMonitorHot* hot = nullptr;
   uintptr_t stack_low = 0;

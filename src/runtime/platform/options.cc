@@ -112,6 +112,8 @@ void take(Options& options, const char* item) {
     options.monitor.cap = to_number("cap", v, 0, 255);
   else if ((v = value_of(item, "random_cap")))
     options.monitor.random = to_bool("random_cap", v);
+  else if ((v = value_of(item, "trace")))
+    options.monitor.trace = to_bool("trace", v);
   else if ((v = value_of(item, "period")))
     options.monitor.period_ms = to_number("period", v, 1, 60000);
   else

@@ -9,10 +9,12 @@ enum class Filter : uint8_t { kSpans, kTree, kNone };
 
 // Of the monitor lane. Shares are in hundredths of a percent.
 struct MonitorOptions {
-  uint32_t sample = 10000;   // share of the time in which monitors are started
-  uint32_t budget = 0;       // how much slower the program may become; 0: no limit, `sample` decides
-  uint32_t cap = 10;         // monitors a place may start between two releases of a thread; 0: any number
-  bool random = false;       // which of a place's executions these are is random
+  uint32_t sample = 10000;  // share of the time in which monitors are started
+  uint32_t budget = 0;      // how much slower the program may become; 0: no limit, `sample` decides
+  uint32_t cap = 10;        // monitors a place may start between two releases of a thread; 0: any number
+  bool random = false;      // which of a place's executions these are is random
+  bool trace =
+      false;  // every start and stop of a monitor goes to the log: for finding out why a race is missed
   uint32_t period_ms = 100;  // mean time between the beginnings of two sampling windows
 };
 
