@@ -117,10 +117,18 @@ bench: build
 test-projects: build
 	@tests/projects/run.py --build $(BUILD)
 
-.PHONY: test-monitor test-monitor-stress bench-monitor
+.PHONY: test-monitor test-monitor-mutants test-monitor-misses test-monitor-stress bench-monitor
 # The monitor lane: every labelled program in both orders, at two levels, with every kind of cap.
 test-monitor: build
-	@tests/monitor/programs.py --build-dir $(BUILD) --opt=-O0,-O2 --options cap=0,cap=10,cap=10+random_cap=1
+	@tests/monitor/programs.py --build-dir $(BUILD) --opt=-O0,-O2 --options cap=0,cap=1,cap=10,cap=10+random_cap=1
+
+# Each rule of the monitor lane's static analysis broken once: a unit test must notice.
+test-monitor-mutants: build
+	@tests/monitor/mutants.py --build-dir $(BUILD)
+
+# Which labelled races are missed, and why, from traces of their runs: docs/monitor-misses.md.
+test-monitor-misses: build
+	@tests/monitor/misses.py --build-dir $(BUILD) --table docs/monitor-misses.md
 
 # Random programs without a race, FILES of 20 each, at every sampling rate: not one report.
 FILES ?= 100

@@ -23,6 +23,9 @@ from variants import NATIVE, TSAN, BenchError, Variant, deadheat  # noqa: E402
 from workloads import ROOT, Where, all_workloads  # noqa: E402
 
 
+SLOW = ("TSan", "watch", "full")
+
+
 @dataclass(frozen=True)
 class Column:
     name: str
@@ -80,6 +83,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--slow-rounds", type=int, help="ThreadSanitizer, watch and full only in the last N rounds")
     parser.add_argument("--metric", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--best", action="store_true", help="the fastest round of each instead of the median")
     parser.add_argument("--no-races", action="store_true", help="leave the racy variants out")
@@ -110,6 +114,9 @@ def main():
             for column in table:
                 if any(name == workload.name for name, _ in failed):
                     break
+                if column.name in SLOW and arguments.slow_rounds is not None and \
+                        number < arguments.rounds - arguments.slow_rounds:
+                    continue
                 print(f"round {number + 1}: {workload.name} {column.name}", file=sys.stderr, flush=True) \
                     if sys.stderr.isatty() else None
                 try:

@@ -20,6 +20,7 @@ namespace {
 constexpr unsigned kMaxInstructions = 6000;
 // Loops that go round no more often than this are not worth a look each time.
 constexpr unsigned kFewRounds = 16;
+constexpr unsigned kMaxOpeners = 64;
 
 bool calls_something(const Loop& loop) {
   for (const BasicBlock* block : loop.blocks())
@@ -39,6 +40,14 @@ bool is_deep(const Loop& loop) {
   return any_of(loop, [](const Loop* inner) { return !inner->isInnermost(); });
 }
 
+bool makes_threads(const CallInst& call) {
+  const Function* const callee = call.getCalledFunction();
+  if (!callee) return false;
+  const StringRef name = callee->getName();
+  return name == "pthread_create" || name == "thrd_create" ||
+         name.starts_with("_ZNSt6thread15_M_start_thread");
+}
+
 // It comes by its beginning often.
 bool calls_itself(const Function& function) {
   return any_of(function.users(), [&](const User* user) {
@@ -51,8 +60,11 @@ bool calls_itself(const Function& function) {
 
 FunctionVersions::FunctionVersions(Function& function, const InterferenceFreeRegions& regions,
                                    ArrayRef<const Instruction*> looks, LoopInfo& loops,
-                                   ScalarEvolution& evolution, const DominatorTree& dominators)
-    : function_(function), looks_(static_cast<unsigned>(looks.size())) {
+                                   ScalarEvolution& evolution, DominatorTree& dominators)
+    : function_(function),
+      loops_(loops),
+      dominators_(dominators),
+      looks_(static_cast<unsigned>(looks.size())) {
   for (const Loop* loop : loops.getLoopsInPreorder()) {
     if (!is_change(*loop, regions, looks, evolution)) continue;
     Head head{loop->getHeader(), {}};
@@ -61,7 +73,18 @@ FunctionVersions::FunctionVersions(Function& function, const InterferenceFreeReg
     for (BasicBlock* latch : latches) head.latches.push_back(latch->getTerminator());
     heads_.push_back(std::move(head));
   }
-  find_crossing(dominators);
+  find_openers(looks, loops);
+}
+
+void FunctionVersions::find_openers(ArrayRef<const Instruction*> looks, const LoopInfo& loops) {
+  if (looks.empty()) return;
+  for (Instruction& instruction : instructions(function_)) {
+    auto* call = dyn_cast<CallInst>(&instruction);
+    if (!call || isa<IntrinsicInst>(call) || call->isMustTailCall() || loops.getLoopFor(call->getParent()))
+      continue;
+    if (call->doesNotReturn() || openers_.size() == kMaxOpeners) continue;
+    if (function_.getName() == "main" || makes_threads(*call)) openers_.push_back(call);
+  }
 }
 
 bool FunctionVersions::is_change(const Loop& loop, const InterferenceFreeRegions& regions,
@@ -78,10 +101,10 @@ bool FunctionVersions::is_change(const Loop& loop, const InterferenceFreeRegions
 }
 
 // Only what is defined in a block that dominates a head can be used behind it without being defined again.
-void FunctionVersions::find_crossing(const DominatorTree& dominators) {
+void FunctionVersions::find_crossing() {
   DenseSet<const BasicBlock*> before;
   for (const Head& head : heads_) {
-    const DomTreeNode* node = dominators.getNode(head.block);
+    const DomTreeNode* node = dominators_.getNode(head.block);
     for (node = node ? node->getIDom() : nullptr; node; node = node->getIDom())
       before.insert(node->getBlock());
   }
@@ -120,10 +143,17 @@ bool FunctionVersions::is_worth_it(bool asks_on_return) const {
   const bool calls = any_of(instructions(function_), [](const Instruction& instruction) {
     return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction);
   });
-  return (looks_ > 1 || !heads_.empty() || (asks_on_return && !calls)) && can_be_copied();
+  return (looks_ > 1 || !heads_.empty() || !openers_.empty() || (asks_on_return && !calls)) &&
+         can_be_copied();
 }
 
 void FunctionVersions::copy(Placement& placement) {
+  for (CallInst* call : openers_) {
+    BasicBlock* const block = call->getParent();
+    BasicBlock* const rest = SplitBlock(block, call->getNextNode(), &dominators_, &loops_);
+    heads_.push_back({rest, {block->getTerminator()}});
+  }
+  find_crossing();
   body_ = &function_.getEntryBlock();
   SmallVector<BasicBlock*, 16> blocks;
   for (BasicBlock& block : function_) blocks.push_back(&block);

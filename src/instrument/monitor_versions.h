@@ -17,6 +17,9 @@
 // innermost ones that call something), the gate is looked at again. Loops that only compute run to their end
 // in the version they were entered in; what is missed by that is sampled away.
 //
+// And they change behind calls that make threads, and behind every call in `main`: there the gate may have
+// opened for the first time, and what follows may be all that this thread ever does.
+//
 // The plain version still tells of releases and asks about invisible code: monitors may be active there,
 // those of callers and callees. Only its returns need not ask, if nothing was called and no version changed:
 // whoever entered without monitors leaves without.
@@ -43,7 +46,7 @@ class FunctionVersions {
   // Blocks without one of `looks` (instructions before which the gate would be looked at) need no monitors.
   FunctionVersions(llvm::Function& function, const InterferenceFreeRegions& regions,
                    llvm::ArrayRef<const llvm::Instruction*> looks, llvm::LoopInfo& loops,
-                   llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators);
+                   llvm::ScalarEvolution& evolution, llvm::DominatorTree& dominators);
 
   // Is a copy worth it, and can there be one?
   bool is_worth_it(bool asks_on_return) const;
@@ -61,18 +64,23 @@ class FunctionVersions {
  private:
   struct Head {
     llvm::BasicBlock* block;
-    llvm::SmallVector<llvm::Instruction*, 2> latches;  // their terminators
+    llvm::SmallVector<llvm::Instruction*, 2> latches;  // the ends of the blocks from which versions change
   };
 
   bool can_be_copied() const;
   bool is_change(const llvm::Loop& loop, const InterferenceFreeRegions& regions,
                  llvm::ArrayRef<const llvm::Instruction*> looks, llvm::ScalarEvolution& evolution) const;
-  void find_crossing(const llvm::DominatorTree& dominators);
+  void find_openers(llvm::ArrayRef<const llvm::Instruction*> looks, const llvm::LoopInfo& loops);
+  void find_crossing();
   void change_on_way_back(const Head& head, llvm::GlobalVariable& gate);
   void merge(llvm::Instruction& value, llvm::Instruction& plain);
 
   llvm::Function& function_;
+  llvm::LoopInfo& loops_;
+  llvm::DominatorTree& dominators_;
   unsigned looks_;
+  llvm::SmallVector<llvm::CallInst*, 4>
+      openers_;  // calls behind which the gate may be open for the first time
   llvm::SmallVector<Head, 4> heads_;
   llvm::SmallVector<llvm::Instruction*, 16> crossing_;  // may be used behind a head they are defined before
   llvm::ValueToValueMapTy map_;

@@ -93,6 +93,32 @@ TEST(Versions, TheyChangeWhereALoopThatCallsGoesRound) {
     EXPECT_FALSE(llvm::isa<llvm::AllocaInst>(instruction)) << f.print();  // promoted again
 }
 
+TEST(Versions, TheyChangeBehindACallThatMakesAThread) {
+  Monitored f = versions_of(function(R"(
+      %before = load i32, ptr %y
+      %t = call i32 @pthread_create(ptr %y, ptr null, ptr null, ptr null)
+      store i32 %before, ptr %x
+      store i32 %t, ptr %y
+      ret void)"));
+  EXPECT_EQ(blocks_named(f, "dh.change"), 2u);
+}
+
+TEST(Versions, InMainTheyChangeBehindEveryCall) {
+  Monitored f(R"(
+    define i32 @main() {
+      call void @unknown()
+      store i32 1, ptr @g
+      call void @unknown()
+      store i32 2, ptr @g
+      ret i32 0
+    })",
+              "-inline");
+  unsigned changes = 0;
+  for (const llvm::BasicBlock& block : *f.module().getFunction("main"))
+    changes += block.getName().starts_with("dh.change");
+  EXPECT_EQ(changes, 4u);
+}
+
 TEST(Versions, ResultsOfInvokesCrossAsWell) {
   versions_of(R"(
     declare ptr @make()

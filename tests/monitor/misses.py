@@ -96,6 +96,8 @@ class Trace:
                 continue
             if name in ("thread_left", "run_pthread", "thread_entered") or "finish" in name or "__nptl" in name:
                 return "the end of its thread"
+            if name.startswith("libc.so"):  # which calls the destructors of a thread that ends
+                return "the end of its thread"
             return f"`{name}`" if file else "a release"
         return "the end of its thread"
 
@@ -141,7 +143,7 @@ def why(program, pair, trace, compiled):
             continue
         if compiled is not None and not side.lines & compiled:
             return 1, ("no monitor could start", f"{side}: no monitor, the access is not certain where one could start")
-        return 2, ("the gate was closed", f"{side} is passed while one thread runs alone")
+        return 2, ("the gate was closed", f"{side} is passed while one thread runs alone, or in a loop or function entered so")
     frees = [side for side in sides if side.operation == "free"]
     if frees:
         other = next(s for s in sides if s is not frees[0]) if len(frees) == 1 else None

@@ -93,6 +93,7 @@ MUTANTS = [
     (VERSIONS, "values do not cross", "for (Instruction* value : crossing_) merge(", "for (Instruction* value : crossing_) if (false) merge("),
     (VERSIONS, "versions never change", "for (const Head& head : heads_) change_on_way_back(head, gate);", ""),
     (VERSIONS, "every nest changes", "if (!calls && (loop.getParentLoop() || calls_itself(function_)) && !is_deep(loop)) return false;", ""),
+    (VERSIONS, "versions do not change where threads are made", "heads_.push_back({rest, {block->getTerminator()}});", "(void)rest;"),
     (EMIT, "strong monitors are weak", "if (kind == AccessKind::kWrite) bits |= kDhMonitorStrong;", ""),
     (EMIT, "no asking on return", "if (may_return_to_strangers(function)) mark_returns(function, versions);", ""),
 ]
