@@ -116,8 +116,9 @@ void freeing_slow(void* address, size_t size, Pc pc) {
   if (__dh_monitor_hot.active != 0) {
     Inside const inside(thread);
     thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
-    // A size that is not known is any size: stopping too much is not wrong.
-    stop_within(thread, begin, size != 0 ? begin + size : ~uintptr_t{0});
+    // More than the block: stopping too much is not wrong, and a thread that never releases would otherwise
+    // search its monitors at every free for the rest of its life.
+    stop_within(thread, begin, ~uintptr_t{0});
   }
   uint32_t const place = place_of(pc);
   if (size == 0 || thread->inside != 0 || thread->number == 0 || thread->ignore_writes != 0) return;
