@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -16,6 +18,7 @@
 #include "cli/signals.h"
 #include "cli/trace_input.h"
 #include "cli/witness_prefix.h"
+#include "detect/held_locks.h"
 #include "detect/pipeline.h"
 #include "report/collect.h"
 #include "report/prose.h"
@@ -51,6 +54,7 @@ report::Access access_of(const detect::RacyEvent& racy, const Names& names) {
   access.operation =
       racy.event.kind == EventKind::kWrite ? report::Operation::kWrite : report::Operation::kRead;
   access.event = racy.index.value();
+  access.locks_known = false;  // until the trace is read again
   access.location.place = std::string(names.site(racy.event.site));
   if (racy.event.has_value) access.value = std::to_string(static_cast<std::int64_t>(racy.event.value));
   return access;
@@ -133,7 +137,18 @@ class AnalyzeCommand : public Command {
     app.add_option("--solver-memory", solver_memory_, "memory that one detector may use, for example 4G")
         ->type_name("BYTES")
         ->capture_default_str();
-    app.add_option("--jobs", jobs_, "threads for solvers; 0: one for each processor")->type_name("N");
+    app.add_option("--jobs", jobs_, "threads for solvers, at most 256; 0: one for each processor")
+        ->type_name("N")
+        ->check([](const std::string& text) {
+          int jobs = 0;
+          bool ok = CLI::detail::lexical_cast(text, jobs) && jobs >= 0 && jobs <= 256;
+          return ok ? std::string() : fmt::format("expected a number from 0 to 256, found \"{}\"", text);
+        });
+    app.add_option("--copy-limit", copy_limit_,
+                   "space that a temporary copy of standard input or a pipe may take; detectors that read a "
+                   "trace once need none")
+        ->type_name("BYTES")
+        ->capture_default_str();
     app.add_option("--mode", mode_, "accepted for uniformity: a trace has no lane")
         ->type_name("LANE")
         ->check(CLI::IsMember({"watch", "monitor", "record"}));
@@ -152,7 +167,11 @@ class AnalyzeCommand : public Command {
     Progress progress(!reporting_.quiet());
     options.cancelled = &interrupt_flag();
     if (is_recording(input_)) return run_on_recording(options, progress);
-    auto input = TraceInput::open(input_, *options.cancelled);
+    std::uint64_t most_copied = 0;
+    if (!parse_bytes(copy_limit_, most_copied)) {
+      return fail(fmt::format("--copy-limit: expected a size like 8G, found \"{}\"", copy_limit_));
+    }
+    auto input = TraceInput::open(input_, *options.cancelled, readings(), most_copied);
     if (!input) return fail(input.error().message);
     trace_ = &*input;
     if (input->cut_short()) {
@@ -162,7 +181,9 @@ class AnalyzeCommand : public Command {
     }
     auto source = trace_->read_checked();
     if (!source) return fail(source.error().message);
-    options.progress = [&](double fraction) { progress.show("solving", fraction); };
+    options.progress = [&](double fraction) {
+      progress.show(fraction < 0 ? "preparing to solve" : "solving", fraction);
+    };
     report::Report report;
     if (detectors_.empty()) detectors_ = default_detectors(report, progress, options);
     // One list per pipeline: a race is named after the whole pipeline that found it.
@@ -194,7 +215,9 @@ class AnalyzeCommand : public Command {
       }
     }
     report::add_findings(report, std::move(instances), reporting_.suppressions());
-    spell_out(report);
+    spell_out(report, options);
+    // What is wrong with the input is not a matter of the report alone.
+    if (reporting_.quiet() && !(*source)->note().empty()) complain("incomplete: " + (*source)->note());
     return reporting_.finish(report, kExitClean);
   }
 
@@ -210,6 +233,14 @@ class AnalyzeCommand : public Command {
     auto report = analyze_recording(analysis, reporting_.suppressions(), progress);
     if (!report) return fail(report.error().message);
     return reporting_.finish(*report, kExitClean);
+  }
+
+  // A pipe is not copied for detectors that need it once.
+  TraceInput::Readings readings() const {
+    const std::vector<std::string> specs = split(detectors_);
+    const bool is_once =
+        !detectors_.empty() && std::all_of(specs.begin(), specs.end(), detect::needs_one_reading);
+    return is_once ? TraceInput::Readings::kOne : TraceInput::Readings::kMore;
   }
 
   // Errors of readers name the file already; those of detectors do not.
@@ -262,40 +293,80 @@ class AnalyzeCommand : public Command {
     }
     // Everything but rdit would take what was not traced for nothing, and give false alarms.
     if (has_gaps) return "rdit";
-    if (count <= kLong) return "shb,mcm";
+    // How long it is nobody knows yet; what there is time for is a look.
+    if (count <= kLong || options.is_cancelled()) return options.is_cancelled() ? "shb" : "shb,mcm";
     report.notes.push_back(fmt::format(
         "the trace has {} events: shb only; races of other schedules: --detectors syncp, or mcm with time",
         count));
     return "shb";
   }
 
-  // The last events of each witness, as lines.
-  void spell_out(report::Report& report) const {
+  // What only the trace itself can say of what is shown: the last events of each witness, as lines; for each
+  // access, the locks that its thread held and the value, which streaming detectors do not keep for every
+  // access of the trace.
+  void spell_out(report::Report& report, const detect::Options& options) const {
     constexpr std::size_t kSteps = 16;
-    std::map<std::uint64_t, report::Step> steps;
+    if (report.findings.empty()) return;
+    if (!trace_->is_kept()) {
+      report.notes.push_back(
+          fmt::format("{} was read once, and was too long to keep: locks held and some values are not shown",
+                      trace_->shown()));
+      return;
+    }
+    struct Shown {
+      std::optional<report::Step> step;
+      std::vector<report::Access*> accesses;
+    };
+    std::map<std::uint64_t, Shown> shown;
     auto first_shown = [](const report::Finding& finding) {
       return finding.witness.size() > kSteps ? finding.witness.size() - kSteps : 0;
     };
-    for (const report::Finding& finding : report.findings) {
-      for (std::size_t i = first_shown(finding); i < finding.witness.size(); i++) steps[finding.witness[i]];
+    for (report::Finding& finding : report.findings) {
+      for (std::size_t i = first_shown(finding); i < finding.witness.size(); i++)
+        shown[finding.witness[i]].step.emplace();
+      for (report::Access& access : finding.accesses) {
+        if (access.event) shown[*access.event].accesses.push_back(&access);
+      }
     }
-    if (steps.empty()) return;
     auto source = trace_->read();
     if (!source) return;
+    const auto started = std::chrono::steady_clock::now();
+    detect::HeldLocks held;
     Event event;
-    auto next = steps.begin();
-    for (std::uint64_t index = 0; next != steps.end(); index++) {
+    auto next = shown.begin();
+    for (std::uint64_t index = 0; next != shown.end(); index++) {
       auto more = (*source)->next(event);
       if (!more || !*more) break;
+      if (event.kind == EventKind::kAcquire || event.kind == EventKind::kRelease) held.on_lock(event);
+      // Who has pressed Ctrl-C waits no longer than this.
+      if (index % 65536 == 0 && options.is_cancelled() &&
+          std::chrono::steady_clock::now() - started > std::chrono::seconds(1))
+        break;
       if (index != next->first) continue;
-      next->second = step_of(index, event, (*source)->names());
+      const Names& names = (*source)->names();
+      if (next->second.step) next->second.step = step_of(index, event, names);
+      for (report::Access* access : next->second.accesses) describe_access(*access, event, held, names);
       ++next;
     }
     for (report::Finding& finding : report.findings) {
       for (std::size_t i = first_shown(finding); i < finding.witness.size(); i++) {
-        finding.schedule.push_back(steps[finding.witness[i]]);
+        finding.schedule.push_back(*shown[finding.witness[i]].step);
       }
     }
+  }
+
+  static void describe_access(report::Access& access, const Event& event, detect::HeldLocks& held,
+                              const Names& names) {
+    if (event.has_value) access.value = std::to_string(static_cast<std::int64_t>(event.value));
+    access.locks.clear();
+    for (const std::uint32_t lock : held.sets().members(held.held(event.thread))) {
+      report::Lock named;
+      named.name = std::string(names.locks.name(lock));
+      access.locks.push_back(std::move(named));
+    }
+    std::sort(access.locks.begin(), access.locks.end(),
+              [](const report::Lock& a, const report::Lock& b) { return a.name < b.name; });
+    access.locks_known = true;
   }
 
   void describe(report::Report& report, const TraceSource& source, std::uint64_t events,
@@ -316,14 +387,14 @@ class AnalyzeCommand : public Command {
       if (std::string why = pipeline.incomplete(); !why.empty()) {
         report.incomplete = true;
         report.notes.push_back(fmt::format("incomplete: {} {}{}", pipeline.spec(), why,
-                                           cancelled
+                                           cancelled || pipeline.has_given_up()
                                                ? ""
                                                : fmt::format(" (--solver-seconds {}, --solver-memory {})",
                                                              solver_seconds_, solver_memory_)));
       }
     }
     if (cancelled) {
-      report.incomplete = true;
+      report.incomplete = report.interrupted = true;
       report.notes.push_back(fmt::format("incomplete: interrupted after {} events", events));
     }
     if (trace_->cut_short()) {
@@ -342,6 +413,7 @@ class AnalyzeCommand : public Command {
   std::string mode_;
   double solver_seconds_ = 60;
   std::string solver_memory_ = "8G";
+  std::string copy_limit_ = "8G";
   int jobs_ = 0;
   Reporting reporting_;
 };

@@ -63,7 +63,7 @@ class TraceCommand : public Command {
 
   int run(const std::vector<std::string>&) override {
     const std::atomic<bool> never = false;
-    auto input = TraceInput::open(input_, never);
+    auto input = TraceInput::open(input_, never, TraceInput::Readings::kOne);
     if (!input) return fail(input.error().message);
     auto source = check_->parsed() ? input->read_checked() : input->read();
     if (!source) return fail(source.error().message);
@@ -149,6 +149,13 @@ class TraceCommand : public Command {
     return kExitClean;
   }
 
+  // The first bytes of a name, without half a character at the end.
+  static std::string cut_to(std::string_view name, std::size_t bytes) {
+    if (name.size() <= bytes) return std::string(name);
+    while (bytes > 0 && (static_cast<unsigned char>(name[bytes]) & 0xC0) == 0x80) bytes--;
+    return std::string(name.substr(0, bytes));
+  }
+
   void print(const Names& names, const TraceStat& stat) const {
     fmt::print("{}: {} events\n\n", shown_, stat.events());
     fmt::print(
@@ -168,7 +175,7 @@ class TraceCommand : public Command {
                stat.column_width(), stat.column_width() == 1 ? "" : "s");
     for (std::size_t i = 0; i < stat.threads().size(); i++) {
       const TraceStat::Thread& thread = stat.threads()[i];
-      std::string name(names.thread(ThreadId(static_cast<std::uint32_t>(i))).substr(0, 14));
+      std::string name = cut_to(names.thread(ThreadId(static_cast<std::uint32_t>(i))), 14);
       fmt::print("  {:<14} {:>12} {:>12}  {}\n", name, thread.events, thread.accesses,
                  bar(stat.levels(thread)));
     }

@@ -71,6 +71,7 @@ int run_command(Command& command, std::vector<std::string> words) {
     rest.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
+  const std::string first = words.empty() ? std::string() : words.front();
   try {
     std::reverse(words.begin(), words.end());
     app.parse(words);
@@ -79,7 +80,14 @@ int run_command(Command& command, std::vector<std::string> words) {
     return kExitClean;
   } catch (const CLI::ParseError& error) {
     std::string what = error.what();
-    if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z') what[0] = static_cast<char>(what[0] - 'A' + 'a');
+    // A sentence starts in lower case with us; a name ("INPUT is required") stays what it is.
+    auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (what.size() > 1 && is_upper(what[0]) && !is_upper(what[1]))
+      what[0] = static_cast<char>(what[0] - 'A' + 'a');
+    if (!app.get_subcommands(nullptr).empty() && app.get_subcommands().empty() && !first.empty() &&
+        !first.starts_with("-")) {
+      what = fmt::format("expected one of its subcommands, found \"{}\"", first);
+    }
     return usage_error(command, what);
   }
   if (command.runs_program()) {

@@ -1,5 +1,9 @@
-// How long work may go on: until a moment, and until somebody says stop (Ctrl-C). One type for all stages of
-// a long computation, handed down by reference, so that none of them can forget one of the two.
+// How long work may go on: until a moment, until somebody says stop (Ctrl-C), and until the memory it may use
+// is used. One type for all stages of a long computation, handed down by reference, so that none of them can
+// forget one of the three.
+//
+// Memory is what the process has got from the system since the start: what a solver holds, and what an
+// allocator keeps, is memory to the user, whoever should have counted it.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +37,22 @@ class Budget {
     shorter.deadline_ = std::min(deadline_, deadline);
     return shorter;
   }
+  // The same budget, ending when the process has more than so many bytes more than `baseline`.
+  Budget within_memory(std::uint64_t bytes, std::uint64_t baseline) const {
+    Budget smaller = *this;
+    smaller.most_memory_ = bytes + baseline < bytes ? UINT64_MAX : bytes + baseline;
+    return smaller;
+  }
   // The same budget, and somebody who wants to know whenever a BudgetWatch looks at it: for progress.
   Budget with_look(std::function<void()> on_look) const {
     Budget watched = *this;
     watched.on_look_ = std::move(on_look);
     return watched;
   }
-  bool over() const { return interrupted() || Time::now() >= deadline_; }
+  bool over() const { return interrupted() || Time::now() >= deadline_ || out_of_memory(); }
+  bool out_of_memory() const { return most_memory_ != UINT64_MAX && memory_in_use() > most_memory_; }
+  // Of the whole process, in bytes; 0 if the system does not tell.
+  static std::uint64_t memory_in_use();
   void look() const {
     if (on_look_) on_look_();
   }
@@ -47,6 +60,7 @@ class Budget {
  private:
   Time::time_point deadline_ = Time::time_point::max();
   const std::atomic<bool>* interrupted_ = nullptr;
+  std::uint64_t most_memory_ = UINT64_MAX;
   std::function<void()> on_look_;
 };
 

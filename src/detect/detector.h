@@ -62,7 +62,8 @@ struct Options {
                                << 30;            // what one stage may use before it stops with an error
   int jobs = 1;                                  // threads for solvers
   const std::atomic<bool>* cancelled = nullptr;  // set by Ctrl-C; a stage then ends soon with what it has
-  std::function<void(double)> progress;          // between 0 and 1, from finish() of whole-trace detectors
+  std::function<void(double)>
+      progress;  // between 0 and 1, from finish() of whole-trace detectors; negative while they prepare
 
   bool is_cancelled() const { return cancelled != nullptr && cancelled->load(std::memory_order_relaxed); }
 };

@@ -1,6 +1,7 @@
 #include "detect/pipeline.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -32,20 +33,20 @@ std::unique_ptr<Stage> make(StageContext context, DropRule behind) {
 
 // clang-format off: one detector a line.
 // The one place that knows every detector. Columns: name, guarantee, filter?, whole trace?, what may be
-// dropped before it, may `tree` come before it?
+// dropped before it, may `tree` come before it, witnesses?
 constexpr DetectorInfo kDetectors[] = {
-    {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, true, make<FastTrack>},
-    {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, true, make<HappensBefore>},
-    {"shb", "every pair of places with a race that some schedule shows, by schedulable happens-before; no false alarm", false, false, DropRule::kReads, false, make<SchedulableHappensBefore>},
-    {"wcp", "every pair of places unordered by weak causal precedence; the first is a race or a deadlock of some schedule", false, false, DropRule::kSection, false, make<WeakCausalPrecedence>},
-    {"syncp", "every pair of places with a race that keeps the order of critical sections; no false alarm", false, false, DropRule::kNothing, false, make<SyncPreserving>},
-    {"lockset", "Eraser: locations that no lock always protects; may be false alarms", false, false, DropRule::kLockset, true, make<Lockset>},
-    {"hybrid", "Helgrind+: locksets, reset by order through threads and messages; may be false alarms", false, false, DropRule::kLockset, true, make<Hybrid>},
-    {"cp", "causally-precedes, on traces of at most 10,000 events; only its first race is known to be one", false, true, DropRule::kNothing, false, make<CausallyPrecedes>},
-    {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, false, make<Mcm>},
-    {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, false, make<Rdit>},
-    {"spans", "drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, false, make<SpansFilter>},
-    {"tree", "drops concurrentially equivalent accesses; may lose races; only before fasttrack, hb, lockset, hybrid", true, false, DropRule::kNothing, false, make<TreeFilter>},
+    {"fasttrack", "the first race of each location in the observed order; nothing else", false, false, DropRule::kLocation, true, false, make<FastTrack>},
+    {"hb", "every pair of places with unordered accesses in the observed order; nothing else", false, false, DropRule::kSite, true, false, make<HappensBefore>},
+    {"shb", "every pair of places with a race that some schedule shows, by schedulable happens-before; no false alarm", false, false, DropRule::kReads, false, false, make<SchedulableHappensBefore>},
+    {"wcp", "every pair of places unordered by weak causal precedence; the first is a race or a deadlock of some schedule", false, false, DropRule::kSection, false, false, make<WeakCausalPrecedence>},
+    {"syncp", "every pair of places with a race that keeps the order of critical sections; no false alarm", false, false, DropRule::kNothing, false, true, make<SyncPreserving>},
+    {"lockset", "Eraser: locations that no lock always protects; may be false alarms", false, false, DropRule::kLockset, true, false, make<Lockset>},
+    {"hybrid", "Helgrind+: locksets, reset by order through threads and messages; may be false alarms", false, false, DropRule::kLockset, true, false, make<Hybrid>},
+    {"cp", "causally-precedes, on traces of at most 10,000 events; only its first race is known to be one", false, true, DropRule::kNothing, false, false, make<CausallyPrecedes>},
+    {"mcm", "one race for every pair of places with a race in any schedule that the trace allows; nothing else", false, true, DropRule::kNothing, false, true, make<Mcm>},
+    {"rdit", "as mcm, when parts of the program were not traced (enter, leave); nothing else", false, true, DropRule::kNothing, false, true, make<Rdit>},
+    {"spans", "drops what cannot change what the detector behind it promises; exact", true, false, DropRule::kNothing, false, false, make<SpansFilter>},
+    {"tree", "drops concurrentially equivalent accesses; may lose races; only before fasttrack, hb, lockset, hybrid", true, false, DropRule::kNothing, false, false, make<TreeFilter>},
 };
 // clang-format on
 
@@ -58,6 +59,11 @@ const DetectorInfo* find_detector(std::string_view name) {
     if (info.name == name) return &info;
   }
   return nullptr;
+}
+
+bool needs_one_reading(std::string_view spec) {
+  const DetectorInfo* info = find_detector(spec.substr(spec.rfind('|') + 1));
+  return info != nullptr && !info->whole_trace && !info->shows_witness;
 }
 
 void Pipeline::finish() {
@@ -140,23 +146,46 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
                                     const Options& options,
                                     const std::function<void(std::uint64_t)>& on_batch) {
   constexpr std::size_t kBatch = 4096;
+  constexpr std::uint32_t kManyThreads = 2000;
   std::vector<Event> events(kBatch);
   std::uint64_t position = 0;
+  std::size_t at_work = pipelines.size();
+  std::optional<Error> first_failure;
+  // Does it go on? What the others find must not be lost because one cannot.
+  auto stays = [&](Pipeline& pipeline) {
+    if (pipeline.has_given_up()) return false;
+    const Status status = pipeline.status();
+    if (status.ok()) return true;
+    if (!first_failure) first_failure = status.error();
+    pipeline.give_up(status.error());
+    --at_work;
+    return false;
+  };
   while (!options.is_cancelled()) {
     Result<std::size_t> got = source.read(events);
+    // A stream that was interrupted may end in the middle of a line.
+    if (!got.ok() && options.is_cancelled()) break;
     if (!got.ok()) return got.error();
     if (*got == 0) break;
+    // With many threads a few events can ask for much memory: each may have a clock of every thread.
+    const std::size_t step = source.names().threads.size() > kManyThreads ? kBatch / 16 : kBatch;
     for (Pipeline& pipeline : pipelines) {
-      pipeline.on_batch(EventIndex(position), std::span<const Event>(events).first(*got));
-      if (Status status = pipeline.status(); !status.ok()) return status.error();
+      for (std::size_t i = 0; i < *got && !pipeline.has_given_up(); i += step) {
+        pipeline.on_batch(EventIndex(position + i),
+                          std::span<const Event>(events).subspan(i, std::min(step, *got - i)));
+        stays(pipeline);
+      }
     }
     position += *got;
     if (on_batch) on_batch(position);
+    if (at_work == 0 && first_failure) return *first_failure;
   }
   for (Pipeline& pipeline : pipelines) {
+    if (pipeline.has_given_up()) continue;
     pipeline.finish();
-    if (Status status = pipeline.status(); !status.ok()) return status.error();
+    stays(pipeline);
   }
+  if (at_work == 0 && first_failure) return *first_failure;
   return position;
 }
 

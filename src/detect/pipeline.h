@@ -33,12 +33,16 @@ struct DetectorInfo {
   // May `tree` stand before it? Only where an access that is not seen cannot make a report wrong, but at most
   // lose one: not before detectors that conclude something from what a thread has read or touched.
   bool after_tree = false;
+  bool shows_witness = false;  // which the trace has to be read again for
   std::unique_ptr<Stage> (*make)(StageContext context, DropRule behind) = nullptr;
 };
 
 // Every registered detector and filter, in the order of the documentation.
 std::span<const DetectorInfo> all_detectors();
 const DetectorInfo* find_detector(std::string_view name);
+
+// Is one reading of the trace enough for it? False for what is no pipeline.
+bool needs_one_reading(std::string_view spec);
 
 // A chain of filters that ends in a detector.
 class Pipeline {
@@ -51,10 +55,16 @@ class Pipeline {
   void finish();
   // The first failure of any stage; a stage that holds more memory than it may has failed.
   Status status() const;
+  // Ends it, and frees what it holds; what it has found so far counts.
+  void give_up(const Error& why) {
+    given_up_ = "gave up: " + why.message;
+    stages_.clear();
+  }
+  bool has_given_up() const { return !given_up_.empty(); }
   // Per stage: its name and its counters.
   std::vector<std::pair<std::string, Statistics>> statistics() const;
   // Why the result is not all that the last stage promises; empty if it is.
-  std::string incomplete() const { return stages_.back()->incomplete(); }
+  std::string incomplete() const { return given_up_.empty() ? stages_.back()->incomplete() : given_up_; }
   const std::string& spec() const { return spec_; }
   bool whole_trace() const { return whole_trace_; }
 
@@ -63,6 +73,7 @@ class Pipeline {
   std::string spec_;
   bool whole_trace_ = false;
   std::uint64_t memory_bytes_ = 0;
+  std::string given_up_;
   std::vector<std::unique_ptr<Stage>> stages_;
 };
 
@@ -72,7 +83,8 @@ Result<Pipeline> make_pipeline(std::string_view spec, const StageContext& contex
 
 // Reads the source once through all pipelines and finishes them; stops early, without an error, when
 // `options.cancelled`. Returns the
-// number of events read. `on_batch(events so far)` is called now and then, for progress.
+// number of events read. A pipeline that fails gives up; only if all do, that is an error. `on_batch(events
+// so far)` is called now and then, for progress.
 Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pipelines,
                                     const Options& options = {},
                                     const std::function<void(std::uint64_t)>& on_batch = nullptr);

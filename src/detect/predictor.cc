@@ -44,9 +44,10 @@ class Predictor {
         names_(names),
         options_(options),
         own_(predictor),
-        budget_(options.solver_seconds, options.cancelled),
+        budget_(Budget(options.solver_seconds, options.cancelled)
+                    .within_memory(options.memory_bytes, held_by_others(events.size()))),
         preparing_(budget_.with_look([&options] {
-          if (options.progress) options.progress(0);
+          if (options.progress) options.progress(-1);
         })),
         model_(events, names, predictor.barriers, std::move(chains), preparing_),
         candidates_(model_, preparing_) {}
@@ -69,6 +70,12 @@ class Predictor {
 
  private:
   bool is_prepared() const { return model_.is_built() && candidates_.is_built(); }
+
+  // What the process had before, but for the events, which are this detector's.
+  static std::uint64_t held_by_others(std::uint64_t events) {
+    const std::uint64_t now = Budget::memory_in_use();
+    return now - std::min(now, events * (sizeof(Event) + sizeof(EventIndex)));
+  }
 
   static Time::duration in_seconds(double seconds) {
     return std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(std::min(seconds, 1e8)));

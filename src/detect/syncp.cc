@@ -39,6 +39,7 @@
 #include "detect/syncp.h"
 
 #include <algorithm>
+#include <string>
 
 namespace deadheat::detect {
 
@@ -46,6 +47,10 @@ Slot SyncPreserving::move_in(Slot slot) {
   const Clock first = slots_->first_clock(slot);
   if (slot.index() == threads_.size()) {
     threads_.emplace_back(pool_, slot, first);
+    if (threads_.size() > kMostThreads) {
+      fail(std::string(name()) + ": expected at most " + std::to_string(kMostThreads) +
+           " threads at a time, found more: each may have to be compared with each");
+    }
   } else {
     Thread& thread = threads_[slot.index()];
     thread.time = ThreadTime(pool_, slot, first);
@@ -127,6 +132,7 @@ ClockPool::Block* SyncPreserving::keep(ThreadTime& time) {
 }
 
 void SyncPreserving::on_event(EventIndex index, const Event& event) {
+  if (threads_.size() > kMostThreads) return;  // failed
   const std::size_t object = event.object.index();
   switch (event.kind) {
     case EventKind::kRead:

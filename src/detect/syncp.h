@@ -24,6 +24,9 @@ class SyncPreserving final : public Stage {
   }
 
  private:
+  // Alive at a time: slots. With more, pairs of them take more time and memory than anybody has.
+  static constexpr std::size_t kMostThreads = 16384;
+
   // By slot (thread_slots.h): a prefix of the events of its threads, closed or about to be.
   using Cut = std::vector<std::uint32_t>;
 

@@ -244,7 +244,11 @@ void WeakCausalPrecedence::on_release(const Event& event) {
 
   // Rule (b): sections of this lock with an acquire that is ordered before this release.
   User* const me = &lock.users[held->user];
-  if (me->ordered.size() < lock.users.size()) me->ordered.resize(lock.users.size());
+  if (me->ordered.size() < lock.users.size()) {
+    const std::size_t before = me->ordered.capacity();
+    me->ordered.resize(lock.users.size());
+    user_bytes_ += (me->ordered.capacity() - before) * sizeof(std::uint32_t);
+  }
   bool again = lock.users.size() > 1 || !me->sections.empty();
   while (again) {
     again = false;
@@ -311,7 +315,9 @@ void WeakCausalPrecedence::on_access(EventIndex index, const Event& event) {
 }
 
 std::uint64_t WeakCausalPrecedence::memory_bytes() const {
-  return pool_.bytes() + history_.bytes() + sections_ * sizeof(Section) +
+  std::uint64_t rows = threads_.capacity() * sizeof(Thread) + user_bytes_;
+  for (const Thread& thread : threads_) rows += thread.hb.bytes() + thread.hard.bytes() + thread.wcp.bytes();
+  return rows + pool_.bytes() + history_.bytes() + sections_ * sizeof(Section) +
          locations_.capacity() * sizeof(Location) + held_.bytes() + slots_.bytes() +
          ends_.capacity() * sizeof(Message);
 }

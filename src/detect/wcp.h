@@ -28,6 +28,7 @@ class WeakCausalPrecedence final : public Stage {
     Clock at(Slot slot) const { return Clock(slot.value() < row_.size() ? row_[slot.value()] : 0); }
     void join(const Moment& moment);
     Moment now();
+    std::uint64_t bytes() const { return row_.capacity() * sizeof(std::uint32_t); }
 
    private:
     ClockPool* pool_;
@@ -136,6 +137,7 @@ class WeakCausalPrecedence final : public Stage {
   std::vector<std::vector<Message>> messages_;
   HeldLocks held_;
   SiteHistory history_;
+  std::uint64_t user_bytes_ = 0;
   std::uint64_t sections_ = 0;
   std::uint64_t rule_a_ = 0;
   std::uint64_t rule_b_ = 0;

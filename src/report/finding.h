@@ -43,6 +43,7 @@ struct Access {
   Location location;
   Stack stack;
   std::vector<Lock> locks;
+  bool locks_known = true;                  // false: none are listed, but there may have been some
   std::optional<std::string> value;         // what was read or is being written
   std::optional<std::string> value_before;  // for a write: what it replaces
   std::optional<std::uint64_t> event;       // number in the trace, from 0
@@ -122,6 +123,7 @@ struct Report {
   // Free-form; what is documented in docs/ may be relied upon. Values are numbers or strings in JSON
   // notation.
   std::map<std::string, std::string> statistics;
+  bool interrupted = false;        // somebody waits for it: a terminal gets what a person can read
   bool incomplete = false;         // the run or the analysis was cut short: there may be more
   std::uint64_t suppressed = 0;    // findings that a suppression took away
   std::vector<std::string> notes;  // one line each: "incomplete: ...", "2 findings suppressed by ..."

@@ -116,7 +116,7 @@ std::string access_html(const Finding& finding, const Access& access, SourceCach
   }
   html += excerpt_html(access.location, sources);
   for (const Lock& lock : access.locks) html += fmt::format("<p>holds {}</p>", lock_html(lock));
-  if (access.locks.empty() && !access.event) html += "<p class=\"count\">holds no lock</p>";
+  if (access.locks.empty() && access.locks_known) html += "<p class=\"count\">holds no lock</p>";
   return html + "</section>";
 }
 
@@ -167,7 +167,9 @@ std::string finding_html(const Report& report, const Finding& finding, SourceCac
   };
   row("found by", listed(finding.detectors));
   row("the events shown by", listed(finding.shown_by));
-  row("seen", finding.instances == 1 ? std::string("once") : fmt::format("{} times", finding.instances));
+  const bool is_trace = !finding.accesses.empty() && finding.accesses[0].event.has_value();
+  if (!is_trace)
+    row("seen", finding.instances == 1 ? std::string("once") : fmt::format("{} times", finding.instances));
   row("again", report.program.again);
   html += "</dl>";
   for (const Variable& variable : finding.variables) {

@@ -53,6 +53,7 @@ Json json_of(const Access& access) {
   json["stack"] = json_of(access.stack);
   json["locks"] = Json::array();
   for (const Lock& lock : access.locks) json["locks"].push_back(json_of(lock));
+  if (!access.locks_known) json["locks_known"] = false;
   if (access.value) json["value"] = *access.value;
   if (access.value_before) json["value_before"] = *access.value_before;
   return json;

@@ -211,7 +211,8 @@ std::string summary_text(const Report& report) {
   std::uint64_t instances = 0;
   for (const Finding& finding : report.findings) {
     counts[static_cast<int>(finding.verdict)]++;
-    instances += finding.instances;
+    const bool is_trace = !finding.accesses.empty() && finding.accesses[0].event.has_value();
+    instances += is_trace ? 1 : finding.instances;
   }
   for (Verdict verdict : {Verdict::kHarmful, Verdict::kBenign, Verdict::kOrdered}) {
     if (counts[static_cast<int>(verdict)] > 0) {

@@ -70,6 +70,8 @@ class Page {
   std::string text_;
 };
 
+constexpr std::size_t kMostWhenInterrupted = 1000;
+
 std::string lock_text(const Lock& lock) {
   std::string text = !lock.name.empty()  ? short_function(lock.name)
                      : lock.address != 0 ? hex(lock.address)
@@ -99,7 +101,7 @@ void access_section(Page& page, const Finding& finding, const Access& access, So
   // The monitor lane keeps no account of locks.
   const bool is_known =
       std::find(finding.detectors.begin(), finding.detectors.end(), "monitor") == finding.detectors.end();
-  if (access.locks.empty() && !access.event && is_known)
+  if (access.locks.empty() && access.locks_known && is_known)
     page.line(page.ink(Ink::kQuiet, "    holds no lock"));
   page.blank();
 }
@@ -180,7 +182,9 @@ std::string render_terminal(const Report& report, const Finding& finding, Source
   sentence("why", why_text(finding));
   sentence("sure", sure_text(finding));
   sentence("again", report.program.again);
-  if (finding.instances > 1) sentence("seen", fmt::format("{} times", finding.instances));
+  // In a trace, detectors look no further once they know the places: the number says nothing there.
+  const bool is_trace = !finding.accesses.empty() && finding.accesses[0].event.has_value();
+  if (finding.instances > 1 && !is_trace) sentence("seen", fmt::format("{} times", finding.instances));
   page.blank();
   return page.take();
 }
@@ -196,7 +200,13 @@ std::string render_terminal_summary(const Report& report, const TerminalOptions&
 std::string render_terminal(const Report& report, const TerminalOptions& options) {
   SourceCache sources;
   std::string text;
-  for (const Finding& finding : report.findings) text += render_terminal(report, finding, sources, options);
+  const std::size_t shown = report.interrupted ? kMostWhenInterrupted : report.findings.size();
+  for (std::size_t i = 0; i < std::min(shown, report.findings.size()); i++)
+    text += render_terminal(report, report.findings[i], sources, options);
+  if (shown < report.findings.size()) {
+    text += fmt::format("deadheat: and {} more findings, which --json, --sarif and --html have\n",
+                        report.findings.size() - shown);
+  }
   return text + render_terminal_summary(report, options);
 }
 

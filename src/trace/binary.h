@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "trace/file.h"
 #include "trace/trace.h"
 
 namespace deadheat {
@@ -17,6 +18,9 @@ class BinarySource : public TraceSource {
 };
 
 bool is_binary_trace(const std::string& path);
+Result<bool> starts_binary_trace(InputFile& stream);
+// From where the file stands; if it is a stream, seek() is not for it.
+Result<std::unique_ptr<BinarySource>> open_binary(InputFile file, const std::string& shown);
 Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path, const std::string& shown = {});
 // A source over bytes in memory; `name` stands for the file in messages.
 Result<std::unique_ptr<BinarySource>> binary_source_of(std::string bytes, std::string name);

@@ -35,13 +35,19 @@ bool hash_matches(const T& header) {
   return !kCompareHashes || XXH3_64bits(&header, sizeof(T) - sizeof(std::uint64_t)) == header.hash;
 }
 
-// Either a file or bytes in memory.
+// A file, bytes in memory, or a stream that is read once, from its start to its end.
 class Input {
  public:
   explicit Input(InputFile file) : file_(std::make_unique<InputFile>(std::move(file))) {}
   explicit Input(std::string bytes) : bytes_(std::move(bytes)) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> out) {
+    if (file_ != nullptr && file_->is_stream()) {
+      DEADHEAT_CHECK(offset == position_);
+      Result<std::size_t> got = file_->read(out);
+      if (got.ok()) position_ += *got;
+      return got;
+    }
     if (file_ != nullptr) return file_->read_at(offset, out);
     if (offset >= bytes_.size()) return std::size_t{0};
     const std::size_t count = std::min<std::size_t>(out.size(), bytes_.size() - offset);
@@ -53,6 +59,7 @@ class Input {
  private:
   std::unique_ptr<InputFile> file_;
   std::string bytes_;
+  std::uint64_t position_ = 0;  // in a stream
 };
 
 class Cursor {
@@ -136,7 +143,8 @@ class Source final : public BinarySource {
  public:
   Source(Input input, std::string name)
       : input_(std::move(input)), name_(std::move(name)), context_(ZSTD_createDCtx()) {
-    DEADHEAT_CHECK(context_ != nullptr);
+    DEADHEAT_CHECK(context_ != nullptr && chunks_ != nullptr);
+    XXH3_64bits_reset(chunks_.get());
   }
   ~Source() override { ZSTD_freeDCtx(context_); }
 
@@ -199,6 +207,7 @@ class Source final : public BinarySource {
     std::uint64_t number = 0;
     note_.clear();
     ended_ = false;
+    in_order_ = false;
     while (true) {
       offset_ = offset;
       ChunkHeader header;
@@ -319,20 +328,63 @@ class Source final : public BinarySource {
           break;
         case ChunkType::kIndex:
           ended_ = true;
-          if (trailer_.hash == 0) return cut_short("no index at the end");
-          if (trailer_.events != number_) {
-            return at(offset_, "expected " + std::to_string(trailer_.events) + " events, found " +
-                                   std::to_string(number_));
-          }
+          if (Status status = read_end(header); !status.ok()) return status.error();
           return false;
         default:
           return at(offset_, "expected a chunk of type 1, 2 or 3, found " +
                                  std::to_string(static_cast<int>(header.type)));
       }
+      const IndexEntry entry{offset_, header.first, header.count, header.type, {}};
+      XXH3_64bits_update(chunks_.get(), &entry, sizeof(entry));
       offset_ += sizeof(header) + header.stored_bytes;
       if (position_ < count_) return true;
     }
     return false;
+  }
+
+  // Index and trailer, the first being at offset_. Every event has been read and was intact, so damage here
+  // is something to know of, but takes nothing away; what follows the end is an error: nobody would look at
+  // it.
+  Status read_end(const ChunkHeader& header) {
+    auto damaged = [&](std::uint64_t offset, const std::string& what) {
+      note_ = name_ + ": byte " + std::to_string(offset) + ": damaged " + what + "; all " +
+              std::to_string(number_) + " events before it are intact";
+    };
+    if (Status status = read_payload(header); !status.ok()) {
+      damaged(offset_, "index");
+    } else if (!note_.empty()) {
+      return Nothing{};  // cut short
+    } else if (header.count * sizeof(IndexEntry) != raw_.size() ||
+               (kCompareHashes && in_order_ &&
+                XXH3_64bits(raw_.data(), raw_.size()) != XXH3_64bits_digest(chunks_.get()))) {
+      damaged(offset_, "index: it lists other chunks");
+    }
+    const std::uint64_t end = offset_ + sizeof(header) + header.stored_bytes;
+    char last[sizeof(Trailer) + 1];
+    Result<std::size_t> got = input_.read_at(end, last);
+    if (!got.ok()) return got.error();
+    if (*got < sizeof(Trailer)) {
+      offset_ = end;
+      (void)cut_short(*got == 0 ? "no trailer at the end" : "half a trailer");
+      return Nothing{};
+    }
+    if (*got > sizeof(Trailer)) {
+      return at(end + sizeof(Trailer), "expected the end of the file after its trailer, found more");
+    }
+    Trailer trailer;
+    std::memcpy(&trailer, last, sizeof(trailer));
+    unsigned char magic[sizeof(kMagic)];
+    std::reverse_copy(kMagic, kMagic + sizeof(kMagic), magic);
+    if (std::memcmp(trailer.magic, magic, sizeof(magic)) != 0 || !hash_matches(trailer)) {
+      damaged(end, "trailer");
+      return Nothing{};
+    }
+    if (trailer.events != number_ || trailer.index_offset != offset_) {
+      return at(end, "expected a trailer for " + std::to_string(number_) + " events and an index at byte " +
+                         std::to_string(offset_) + ", found " + std::to_string(trailer.events) + " and " +
+                         std::to_string(trailer.index_offset));
+    }
+    return Nothing{};
   }
 
   Status read_names(const ChunkHeader& header) {
@@ -490,6 +542,12 @@ class Source final : public BinarySource {
   std::uint64_t number_ = 0;         // of the next event
   std::uint64_t name_bytes_ = 0;
   bool ended_ = false;
+  bool in_order_ = true;  // read from the start: chunks_ has seen every chunk
+  struct FreeState {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, FreeState> chunks_{
+      XXH3_createState()};  // the hash of what the index must say
 
   std::vector<char> stored_;
   std::vector<char> raw_;
@@ -513,6 +571,12 @@ Result<std::unique_ptr<BinarySource>> started(Input input, std::string name) {
 
 }  // namespace
 
+Result<bool> starts_binary_trace(InputFile& stream) {
+  Result<std::string_view> start = stream.peek(sizeof(kMagic));
+  if (!start.ok()) return start.error();
+  return start->size() == sizeof(kMagic) && std::memcmp(start->data(), kMagic, sizeof(kMagic)) == 0;
+}
+
 bool is_binary_trace(const std::string& path) {
   Result<InputFile> file = InputFile::open(path);
   if (!file.ok() || file->size() == 0) return false;
@@ -525,6 +589,10 @@ Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path, const
   Result<InputFile> file = InputFile::open(path);
   if (!file.ok()) return file.error();
   return started(Input(std::move(*file)), shown.empty() ? path : shown);
+}
+
+Result<std::unique_ptr<BinarySource>> open_binary(InputFile file, const std::string& shown) {
+  return started(Input(std::move(file)), shown);
 }
 
 Result<std::unique_ptr<BinarySource>> binary_source_of(std::string bytes, std::string name) {

@@ -1,9 +1,11 @@
 #include "trace/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -31,18 +33,77 @@ Result<InputFile> InputFile::open(const std::string& path) {
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_),
+      path_(std::move(other.path_)),
+      interrupted_(other.interrupted_),
+      kept_(std::move(other.kept_)),
+      ahead_(std::move(other.ahead_)) {}
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
+  std::swap(interrupted_, other.interrupted_);
+  std::swap(kept_, other.kept_);
+  std::swap(ahead_, other.ahead_);
   return *this;
 }
 InputFile::~InputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ >= 0 && !is_stream()) ::close(descriptor_);
+}
+
+InputFile InputFile::stream(int descriptor, std::string name, const std::atomic<bool>& interrupted,
+                            std::shared_ptr<Kept> kept) {
+  InputFile file;
+  file.descriptor_ = descriptor;
+  file.path_ = std::move(name);
+  file.interrupted_ = &interrupted;
+  file.kept_ = std::move(kept);
+  return file;
+}
+
+Result<std::string_view> InputFile::peek(std::size_t bytes) {
+  if (ahead_.size() < bytes) {
+    std::string more(bytes - ahead_.size(), '\0');
+    Result<std::size_t> got = read_stream(more);
+    if (!got.ok()) return got.error();
+    ahead_.append(more, 0, *got);
+  }
+  return std::string_view(ahead_).substr(0, bytes);
+}
+
+// Whoever writes into the pipe may take his time: Ctrl-C must not wait for him.
+Result<std::size_t> InputFile::read_stream(std::span<char> out) {
+  std::size_t filled = 0;
+  while (filled < out.size() && !*interrupted_) {
+    pollfd ready{.fd = descriptor_, .events = POLLIN, .revents = 0};
+    if (::poll(&ready, 1, 200) == 0) continue;
+    const ssize_t n = ::read(descriptor_, out.data() + filled, out.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error(path_, "cannot read");
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  if (kept_ != nullptr && kept_->is_all) {
+    kept_->is_all = kept_->bytes.size() + filled <= kept_->most;
+    if (kept_->is_all) {
+      kept_->bytes.append(out.data(), filled);
+    } else {
+      kept_->bytes = {};
+    }
+  }
+  return filled;
 }
 
 Result<std::size_t> InputFile::read(std::span<char> out) {
+  if (is_stream()) {
+    const std::size_t peeked = std::min(out.size(), ahead_.size());
+    std::memcpy(out.data(), ahead_.data(), peeked);
+    ahead_.erase(0, peeked);
+    Result<std::size_t> got = read_stream(out.subspan(peeked));
+    if (got.ok()) *got += peeked;
+    return got;
+  }
   std::size_t filled = 0;
   while (filled < out.size()) {
     const ssize_t n = ::read(descriptor_, out.data() + filled, out.size() - filled);

@@ -2,8 +2,10 @@
 // complete.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +21,19 @@ class InputFile {
   InputFile& operator=(InputFile&& other) noexcept;
   ~InputFile();
 
+  // What came through a stream, as long as it was little enough to keep.
+  struct Kept {
+    std::string bytes;
+    std::size_t most = 0;
+    bool is_all = true;
+  };
+  // A pipe or the like, which it does not close. Once `interrupted`, it ends.
+  static InputFile stream(int descriptor, std::string name, const std::atomic<bool>& interrupted,
+                          std::shared_ptr<Kept> kept);
+  bool is_stream() const { return interrupted_ != nullptr; }
+  // Of a stream: what comes next, at most so many bytes; fewer only at its end.
+  Result<std::string_view> peek(std::size_t bytes);
+
   // Fills `out` as far as the file goes; fewer bytes only at its end.
   Result<std::size_t> read(std::span<char> out);
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> out);
@@ -30,6 +45,10 @@ class InputFile {
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
   std::string path_;
+  Result<std::size_t> read_stream(std::span<char> out);
+  const std::atomic<bool>* interrupted_ = nullptr;
+  std::shared_ptr<Kept> kept_;
+  std::string ahead_;  // peeked at, not yet read
 };
 
 // Written beside its final name, renamed by close(): an error or a crash leaves no file under that name.

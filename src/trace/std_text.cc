@@ -38,6 +38,8 @@ class StdSource final : public TraceSource {
       if (!more.ok()) return more.error();
       if (!*more) break;
       if (line_ < std::numeric_limits<std::uint32_t>::max()) ++line_;
+      // Some editors begin a file with a mark of its encoding; it is no part of the first thread's name.
+      if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
       Result<bool> parsed = parser_.parse(line, line_, out[count]);
       if (!parsed.ok()) return at_line(parsed.error().message);
       if (*parsed) ++count;
@@ -175,7 +177,11 @@ class StdSink final : public TraceSink {
 Result<std::unique_ptr<TraceSource>> open_std(const std::string& path, const std::string& shown) {
   Result<InputFile> file = InputFile::open(path);
   if (!file.ok()) return file.error();
-  return std::unique_ptr<TraceSource>(std::make_unique<StdSource>(std::move(*file), shown));
+  return open_std(std::move(*file), shown);
+}
+
+Result<std::unique_ptr<TraceSource>> open_std(InputFile file, const std::string& shown) {
+  return std::unique_ptr<TraceSource>(std::make_unique<StdSource>(std::move(file), shown));
 }
 
 std::unique_ptr<TraceSource> std_source_of(std::string text, std::string name) {

@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "trace/file.h"
 #include "trace/trace.h"
 
 namespace deadheat {
 
 Result<std::unique_ptr<TraceSource>> open_std(const std::string& path, const std::string& shown);
+Result<std::unique_ptr<TraceSource>> open_std(InputFile file, const std::string& shown);
 // A source over text in memory; `name` stands for the file in messages.
 std::unique_ptr<TraceSource> std_source_of(std::string text, std::string name);
 

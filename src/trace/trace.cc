@@ -61,6 +61,24 @@ Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path, const s
   return std::unique_ptr<TraceSource>(std::move(*source));
 }
 
+Result<std::unique_ptr<TraceSource>> open_trace_stream(InputFile stream, const std::string& shown) {
+  Result<bool> is_binary = starts_binary_trace(stream);
+  if (!is_binary.ok()) return is_binary.error();
+  if (!*is_binary) return open_std(std::move(stream), shown);
+  Result<std::unique_ptr<BinarySource>> source = open_binary(std::move(stream), shown);
+  if (!source.ok()) return source.error();
+  return std::unique_ptr<TraceSource>(std::move(*source));
+}
+
+Result<std::unique_ptr<TraceSource>> open_trace_bytes(const std::string& bytes, const std::string& shown) {
+  if (!bytes.starts_with("\x89"
+                         "DHT"))
+    return std_source_of(bytes, shown);
+  Result<std::unique_ptr<BinarySource>> source = binary_source_of(bytes, shown);
+  if (!source.ok()) return source.error();
+  return std::unique_ptr<TraceSource>(std::move(*source));
+}
+
 Result<std::unique_ptr<TraceSink>> create_trace(const std::string& path, const WriteOptions& options) {
   if (path == "-" || ends_with(path, ".std")) return create_std(path, options);
   if (ends_with(path, ".dht")) return create_binary(path, options);

@@ -22,6 +22,7 @@
 
 #include "base/result.h"
 #include "trace/event.h"
+#include "trace/file.h"
 #include "trace/names.h"
 
 namespace deadheat {
@@ -83,6 +84,10 @@ struct WriteOptions {
 
 // `shown`: the name in messages, if it is not the path.
 Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path, const std::string& shown = {});
+// A trace that comes through a pipe and is read once.
+Result<std::unique_ptr<TraceSource>> open_trace_stream(InputFile stream, const std::string& shown);
+// The same over what such a stream has kept.
+Result<std::unique_ptr<TraceSource>> open_trace_bytes(const std::string& bytes, const std::string& shown);
 // By suffix; `-` is text on standard output.
 Result<std::unique_ptr<TraceSink>> create_trace(const std::string& path, const WriteOptions& options = {});
 

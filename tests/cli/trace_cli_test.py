@@ -161,6 +161,20 @@ class Budgets(TraceCliTest):
             self.assertLess(self.seconds, SLACK)
             self.assertNotIn("incomplete", self.err)
 
+    def test_solver_memory_is_kept(self):
+        code = self.deadheat("analyze", "--detectors", "mcm", "--solver-memory", "60M", "--solver-seconds", "20", "--json", "out.json", self.chaos)
+        self.assertIn(code, (0, 66))
+        self.assertTrue(json.loads(self.read("out.json"))["summary"]["incomplete"])
+        self.assertLess(self.peak_of("analyze", "--detectors", "mcm", "--solver-memory", "60M", "--solver-seconds", "20",
+                                     "--quiet", self.chaos), 160 << 20)
+
+    def peak_of(self, *words):
+        """Bytes resident at most, by a process of its own that waits for it."""
+        script = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:]); "
+                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+        done = subprocess.run([sys.executable, "-c", script, DEADHEAT, *words], capture_output=True, env=self.environment)
+        return int(done.stdout.split()[-1]) * 1024
+
     def test_a_wrong_budget(self):
         for value in ("0", "-1", "nan", "inf", "soon"):
             self.assertEqual(self.deadheat("analyze", f"--solver-seconds={value}", self.chaos), 2)
@@ -310,6 +324,69 @@ class Pipes(TraceCliTest):
         self.assertEqual(self.deadheat("analyze", "pipe"), 66)
         feeder.wait()
         self.assertIn("schedule that shows it", self.err)
+
+
+    def test_a_streaming_detector_reads_an_endless_pipe(self):
+        """Without a copy, and in little memory."""
+        code = self.deadheat_fed(["yes", "T1|w(x)|1"], 3, "analyze", "--detectors", "fasttrack,spans|hb", "-")
+        self.assertEqual(code, 0, self.err)
+        self.assertIn("interrupted after", self.err)
+        self.assertEqual(self.most_copied, 0, "a temporary file was written")
+
+    def test_a_copy_is_limited(self):
+        code = self.deadheat_fed(["yes", "T1|w(x)|1"], 60, "analyze", "--detectors", "mcm", "--copy-limit", "20M", "-")
+        self.assertEqual(code, 2)
+        self.assertIn("standard input: expected at most 20 MiB, which a temporary copy may take, found more", self.err)
+        self.assertLess(self.most_copied, 22 << 20)
+        self.assertEqual(self.deadheat("analyze", "--copy-limit", "much", "-"), 2)
+
+    def test_a_streamed_trace_is_reported_as_a_file_is(self):
+        self.write("hello.std", HELLO + "T1|w(x)=6|10\n")
+        self.deadheat("trace", "convert", "hello.std", "hello.dht")
+        for name in ("hello.std", "hello.dht"):
+            for detectors in ("hb", "fasttrack,shb"):
+                self.deadheat("analyze", "--detectors", detectors, "--json", "file.json", name)
+                with open(self.path(name), "rb") as file:
+                    self.assertEqual(self.deadheat("analyze", "--detectors", detectors, "--json", "pipe.json", "-",
+                                                   stdin=file.read()), 66)
+                expected, found = (json.loads(self.read(part + ".json"))["findings"] for part in ("file", "pipe"))
+                self.assertEqual(found, expected)
+        with open(self.path("hello.dht"), "rb") as file:
+            bytes_of = file.read()
+        self.assertEqual(self.deadheat("analyze", "--detectors", "hb", "-", stdin=bytes_of[:-40]), 66)
+        self.assertIn("cut short", self.err)
+
+    def test_what_a_long_stream_cannot_show_is_said(self):
+        text = "T1|acq(l)|1\nT1|w(x)=1|2\nT2|w(x)=2|3\n" + "T1|r(y)|4\n" * 8_000_000
+        self.assertEqual(self.deadheat("analyze", "--detectors", "hb", "--json", "out.json", "-", stdin=text.encode()), 66)
+        self.assertIn("standard input was read once, and was too long to keep", self.err)
+        accesses = json.loads(self.read("out.json"))["findings"][0]["accesses"]
+        self.assertEqual([access["locks_known"] for access in accesses], [False, False])
+        self.assertNotIn("holds no lock", self.err)
+
+    def deadheat_fed(self, feeder, seconds, *words):
+        """Its input is what another command prints; after so many seconds, Ctrl-C."""
+        feeding = subprocess.Popen(feeder, stdout=subprocess.PIPE)
+        process = subprocess.Popen([DEADHEAT, *words], stdin=feeding.stdout, stderr=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment)
+        feeding.stdout.close()
+        self.most_copied = 0
+        end = time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() < end:
+            copied = 0
+            for folder, _, names in os.walk(self.tmp):
+                for name in names:
+                    try:
+                        copied += os.path.getsize(os.path.join(folder, name))
+                    except FileNotFoundError:
+                        pass
+            self.most_copied = max(self.most_copied, copied)
+            time.sleep(0.01)
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        self.err = process.communicate(timeout=60)[1].decode()
+        feeding.wait()
+        return process.returncode
 
 
 class Convert(TraceCliTest):
@@ -464,7 +541,123 @@ class BadInput(TraceCliTest):
             self.assertIn(self.deadheat("trace", "stat", "bad.dht", limit_memory=1 << 30), (0, 2))
 
 
+    def test_damage_at_the_end_is_said(self):
+        self.write("hello.std", HELLO + "T1|w(x)=6|10\n")
+        self.deadheat("trace", "convert", "hello.std", "hello.dht")
+        with open(self.path("hello.dht"), "rb") as file:
+            good = file.read()
+        index = good.rfind(b"DHCK")
+        for at in range(index + 48, len(good)):
+            damaged = bytearray(good)
+            damaged[at] ^= 0x10
+            with open(self.path("bad.dht"), "wb") as file:
+                file.write(damaged)
+            self.assertEqual(self.deadheat("trace", "check", "bad.dht"), 2, at)
+            self.assertIn("damaged " + ("trailer" if at >= len(good) - 32 else "index"), self.err)
+            if at % 8 == 0:
+                self.assertEqual(self.deadheat("analyze", "--quiet", "--detectors", "hb", "bad.dht"), 66, at)
+                self.assertIn("incomplete: bad.dht: byte", self.err)
+                self.assertIn("all 10 events before it are intact", self.err)
+        for more in (good, b"x"):
+            with open(self.path("bad.dht"), "wb") as file:
+                file.write(good + more)
+            for words in (["trace", "check"], ["trace", "stat"], ["analyze"]):
+                self.refused("expected the end of the file after its trailer, found more", *words, "bad.dht")
+        for length in (len(good) - 1, len(good) - 32, index + 50, index):
+            with open(self.path("bad.dht"), "wb") as file:
+                file.write(good[:length])
+            self.assertEqual(self.deadheat("trace", "check", "bad.dht"), 2)
+            self.assertIn("cut short", self.err)
+
+    def test_a_mark_of_the_encoding_is_no_part_of_a_name(self):
+        with open(self.path("bom.std"), "wb") as file:
+            file.write(b"\xef\xbb\xbfT1|w(x)|1\nT1|w(x)|2\n")
+        self.assertEqual(self.deadheat("analyze", "--detectors", "hb", "bom.std"), 0, self.err)
+
+    def test_names_are_not_cut_in_a_character(self):
+        with open(self.path("names.std"), "wb") as file:
+            file.write(("ä" * 9 + "|w(x)|1\nx" + "ä" * 9 + "|w(x)|1\n").encode())
+        self.assertEqual(self.deadheat("trace", "stat", "names.std"), 0)
+        self.assertIn(" " + "ä" * 7 + " ", self.out)
+        self.assertIn(" x" + "ä" * 6 + " ", self.out)
+
+    def test_usage(self):
+        for jobs in ("-3", "257", "40000", "many"):
+            self.assertEqual(self.deadheat("analyze", "--jobs", jobs, "x.std"), 2)
+            self.assertIn(f'expected a number from 0 to 256, found "{jobs}"', self.err)
+        self.deadheat("analyze")
+        self.assertIn("analyze: INPUT is required", self.err)
+        self.deadheat("trace", "frob")
+        self.assertIn('trace: expected one of its subcommands, found "frob"', self.err)
+
+
+class Findings(TraceCliTest):
+    def findings(self, text, detectors):
+        self.write("trace.std", text.replace(" ", "\n") + "\n")
+        self.assertEqual(self.deadheat("analyze", *(["--detectors", detectors] if detectors else []), "--json", "out.json",
+                                       "trace.std"), 66, self.err)
+        return json.loads(self.read("out.json"))["findings"]
+
+    def test_a_witness_is_not_lost_to_another_instance(self):
+        for detectors in ("", "hb,mcm", "wcp,mcm", "hb,syncp"):
+            finding, = self.findings("T0|w(x)|1 T1|w(x)|2 T0|w(x)|1", detectors)
+            self.assertIn("witness", finding, detectors)
+            self.assertEqual(finding["witness"][-2:], sorted(finding["witness"][-2:]))
+            self.assertEqual(set(finding["witness"][-2:]), {access["event"] for access in finding["accesses"]})
+        missing = 0
+        for seed in range(12):
+            draw = random.Random(seed)
+            lines = [f"T{draw.randrange(3)}|{draw.choice('rw')}(x{draw.randrange(2)})|{draw.randrange(4)}" for _ in range(12)]
+            for finding in self.findings(" ".join(lines), draw.choice(["shb,mcm", "hb,mcm", "wcp,mcm", "hb,syncp"])):
+                if {"mcm", "syncp"} & set(finding["detectors"]):
+                    missing += "witness" not in finding
+        self.assertEqual(missing, 0)
+
+    def test_events_are_of_the_detector_that_means_them(self):
+        text = "T0|acq(l1)|4 T0|w(x0)|1 T2|acq(l0)|3 T1|r(x0)|5 T2|r(x0)|1 T1|w(x0)=0|4"
+        alone = {tuple(access["location"]["place"] for access in finding["accesses"]): finding
+                 for finding in self.findings(text, "mcm")}
+        for finding in self.findings(text, "hb,mcm"):
+            places = tuple(access["location"]["place"] for access in finding["accesses"])
+            if "mcm" in finding["detectors"]:
+                self.assertEqual(finding["accesses"], alone[places]["accesses"])
+                self.assertEqual(finding["witness"], alone[places]["witness"])
+
+    def test_locks_and_values(self):
+        finding, = self.findings("T1|acq(a)|1 T1|acq(c)|1 T1|w(x)=7|2 T2|acq(b)|3 T2|rel(b)|3 T2|acq(b)|3 T2|w(x)=8|4", "fasttrack")
+        self.assertEqual([[lock["name"] for lock in access["locks"]] for access in finding["accesses"]], [["a", "c"], ["b"]])
+        self.assertEqual([access["value"] for access in finding["accesses"]], ["7", "8"])
+        self.assertIn("    holds a\n    holds c\n", self.err)
+        self.findings("T1|w(x)|1 T2|w(x)|2", "hb")
+        self.assertEqual(self.err.count("    holds no lock\n"), 2)
+
+    def test_what_others_found_is_not_lost_when_one_gives_up(self):
+        self.assertEqual(self.deadheat("analyze", "--detectors", "fasttrack,cp", self.chaos), 66)
+        self.assertIn("data race on x", self.err)
+        self.assertIn("incomplete: cp gave up: ", self.err)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "cp", self.chaos), 2)
+
+
 class ManyThreads(TraceCliTest):
+    def test_too_many_alive_are_refused(self):
+        with open(self.path("alive.std"), "w") as file:
+            file.writelines(f"main|fork(T{i})|1\n" for i in range(100_000))
+            file.writelines(f"T{i}|acq(l)|2\nT{i}|w(x)|3\nT{i}|rel(l)|4\n" for i in range(100_000))
+        for detector in ("wcp", "syncp", "hb"):
+            code = self.deadheat("analyze", "--detectors", detector, "--solver-memory", "600M", "alive.std",
+                                 limit_memory=2 << 30)
+            self.assertEqual(code, 2, detector + self.err)
+            self.assertIn("threads at a time, found more" if detector == "syncp" else "expected state that fits 600 MiB",
+                          self.err)
+            self.assertLess(self.seconds, 10 * SLACK, detector)
+
+    def test_a_million_threads_at_one_place(self):
+        with open(self.path("million.std"), "w") as file:
+            file.writelines(f"T{i}|w(x)|{i % 3}\n" for i in range(1_000_000))
+        self.assertEqual(self.deadheat("analyze", "--detectors", "hb", "million.std"), 66)
+        self.assertLess(self.seconds, 8 * SLACK)
+
+
     def test_memory_follows_the_threads_that_are_alive(self):
         """60,000 threads, two alive at a time."""
         with open(self.path("churn.std"), "w") as file:
