@@ -638,6 +638,29 @@ class Findings(TraceCliTest):
         self.assertEqual(self.deadheat("analyze", "--detectors", "cp", self.chaos), 2)
 
 
+class Soundness(TraceCliTest):
+    def test_tree_is_refused_before_detectors_that_it_would_make_wrong(self):
+        self.write("z.std", "T1|w(x)|1\nT1|w(z)|9\nT1|w(x)|1\nT2|r(x)|4\nT2|w(z)|5\n")
+        for detector in ("mcm", "shb", "syncp", "wcp", "cp", "rdit"):
+            self.assertEqual(self.deadheat("analyze", "--detectors", "tree|" + detector, "z.std"), 2, self.err)
+            self.assertIn("expected one of fasttrack, hb, lockset, hybrid behind 'tree'", self.err)
+            self.assertEqual(self.err.count("\n"), 1, self.err)
+        for detector in ("hb", "fasttrack"):
+            self.assertEqual(self.deadheat("analyze", "--detectors", "tree|" + detector, "z.std"), 66, self.err)
+
+    def test_untraced_code_may_release_and_take_locks(self):
+        self.write("wait.std", "T1|acq(m)|1\nT1|enter(cond_wait;c,m)|2\nT2|acq(m)|3\nT2|w(x)|4\nT2|rel(m)|5\n"
+                               "T1|leave(cond_wait)|6\nT1|r(x)|7\nT1|rel(m)|8\n")
+        self.assertEqual(self.deadheat("analyze", "wait.std"), 0, self.err)
+        self.write("lock.std", "T1|enter(lock;m)|1\nT1|leave(lock)|2\nT1|w(x)|3\nT1|rel(m)|4\nT2|acq(m)|5\nT2|w(x)|6\n")
+        self.assertEqual(self.deadheat("analyze", "lock.std"), 0, self.err)
+
+    def test_a_thread_may_end_in_a_call(self):
+        self.write("end.std", "T0|begin|0\nT0|w(x)|1\nT0|enter(flush;log)|2\nT0|leave(flush)|3\n"
+                              "T1|enter(wait_for;T0)|4\nT1|leave(wait_for)|5\nT1|r(x)|6\n")
+        self.assertEqual(self.deadheat("analyze", "end.std"), 0, self.err)
+
+
 class ManyThreads(TraceCliTest):
     def test_too_many_alive_are_refused(self):
         with open(self.path("alive.std"), "w") as file:
