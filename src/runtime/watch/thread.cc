@@ -194,11 +194,21 @@ void set_stack_bounds(Thread* thread) {
   pthread_attr_destroy(&attributes);
 }
 
+// A finished thread of the same handle has been joined already, and its joiner is about to tell: until then
+// nobody may take it for this one.
+void own_handle(Thread* thread) {
+  pthread_t const self = pthread_self();
+  SpinGuard const guard(registry_lock);
+  for (Thread* t = joinable_finished; t != nullptr; t = t->next_live)
+    if (t->handle_known && pthread_equal(t->handle, self) != 0) t->handle_known = false;
+  thread->handle = self;
+  thread->handle_known = true;
+}
+
 void bind(Thread* thread) {
   thread->hot = &__dh_hot;
   thread->hot->next_frame = thread->frames;
-  thread->handle = pthread_self();
-  thread->handle_known = true;
+  own_handle(thread);
   thread->info->os_id = platform::sys_gettid();
   current_thread = thread;
   thread->publish_floor();
