@@ -34,6 +34,13 @@ enum DhAccessFlags {
 enum { kDhMaxArguments = 16 };  // further ones are not looked at
 enum { kDhMaxResults = 8 };
 
+// The replayed predictor keeps values and tags apart: a value is found without its tag while the log says
+// that it was predicted.
+enum { kDhImageMask = (kDhGranules << 3) - 1 };
+// The part of a granule's number that its place in the predictor does not tell; never 0. User addresses have
+// 47 bits, so that nothing is lost.
+static inline uint32_t dh_tag_of(uint64_t granule) { return (uint32_t)(granule >> kDhGranuleBits) + 1; }
+
 // The hot state of a replayed thread.
 typedef struct DhReplay {
   uint64_t run;        // predicted values before the next item

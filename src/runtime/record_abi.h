@@ -21,7 +21,6 @@ enum {
   // The predictor: 2^20 granules of 8 bytes, so at most 16 MiB per thread, touched on demand.
   kDhGranuleBits = 20,
   kDhGranules = 1 << kDhGranuleBits,
-  kDhImageMask = (kDhGranules << 3) - 1,
   // A thread's ring: what it has logged and the writer has not taken yet.
   kDhRingBytes = 1 << 20,
   kDhRingSlack = 256,  // an item never needs more; larger ones are written in parts
@@ -115,10 +114,6 @@ static inline uint64_t dh_slot_offset(uint32_t slot) { return 4096 + slot * dh_s
 static inline DhGranule* dh_granule_of(DhGranule* table, uint64_t address) {
   return (DhGranule*)((uint8_t*)table + (address << 1 & (((uint64_t)kDhGranules - 1) << 4)));
 }
-
-// The part of a granule's number that its place in the predictor does not tell; never 0. User addresses have
-// 47 bits, so that nothing is lost.
-static inline uint32_t dh_tag_of(uint64_t granule) { return (uint32_t)(granule >> kDhGranuleBits) + 1; }
 
 // One step of the thread's hash of stores. Order matters, so that swapped stores differ; one multiplication
 // is on the way from one store to the next.

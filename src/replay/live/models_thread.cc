@@ -166,13 +166,18 @@ void do_broadcast(ModelCall& call) {
 
 // --- Readers and writers
 
+// Before waiting for one; false if the caller has it for writing, and would wait for itself.
+bool may_wait_for_rwlock(ModelCall& call) {
+  call.live.check(call.address(0), 1, false);
+  call.live.synchronise(call.self);
+  const Lock& lock = lock_at(call.live, call.word(0));
+  return !is_held(lock) || lock.owner != id_of(call);
+}
+
 void do_read_lock(ModelCall& call) {
   LiveWorld& live = call.live;
   const std::uint64_t address = call.word(0);
-  live.check(Address(address), 1, false);
-  live.synchronise(call.self);
-  if (is_held(lock_at(live, address)) && lock_at(live, address).owner == id_of(call))
-    return call.result(kDeadlock);
+  if (!may_wait_for_rwlock(call)) return call.result(kDeadlock);
   live.block(call.self, owner_text(live, address, "rwlock"),
              [&live, address] { return !is_held(lock_at(live, address)); });
   lock_at(live, address).readers.insert(id_of(call));
@@ -188,10 +193,7 @@ void do_try_read_lock(ModelCall& call) {
 void do_write_lock(ModelCall& call) {
   LiveWorld& live = call.live;
   const std::uint64_t address = call.word(0);
-  live.check(Address(address), 1, false);
-  live.synchronise(call.self);
-  if (is_held(lock_at(live, address)) && lock_at(live, address).owner == id_of(call))
-    return call.result(kDeadlock);
+  if (!may_wait_for_rwlock(call)) return call.result(kDeadlock);
   live.block(call.self, owner_text(live, address, "rwlock"), [&live, address] {
     const Lock& lock = lock_at(live, address);
     return !is_held(lock) && lock.readers.empty();
