@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include "instrument/hooks.h"
+#include "instrument/library_caches.h"
 
 namespace deadheat::instrument {
 
@@ -33,6 +34,7 @@ PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
     else
       function.addFnAttr(Attribute::SanitizeThread);
     function.addFnAttr(Attribute::DisableSanitizerInstrumentation);
+    mark_library_caches(function);
   }
   return PreservedAnalyses::none();
 }
