@@ -108,10 +108,14 @@ fuzz: deps
 clean:
 	@rm -rf $(BUILD) build-*
 
-.PHONY: bench test-projects
+.PHONY: bench test-projects test-build-systems
 # Native, ThreadSanitizer and Deadheat side by side (docs/performance.md); BENCH="--rounds 3 sort" narrows it.
 bench: build
 	@bench/run.py --build $(BUILD) --json $(BUILD)/bench.json $(BENCH)
+
+# One small project through CMake, Make, autotools, Meson and ccache.
+test-build-systems: build
+	@tests/build_systems/run.py --build-dir $(BUILD) --install
 
 # Whole Debian packages through the wrappers, their findings compared with docs/field-notes.md.
 test-projects: build

@@ -1,0 +1,4 @@
+#include "counter.h"
+
+int counter;
+void count_once(void) { counter++; }

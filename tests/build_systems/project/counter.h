@@ -1,0 +1,6 @@
+#pragma once
+#ifdef __cplusplus
+extern "C"
+#endif
+void count_once(void);
+extern int counter;
