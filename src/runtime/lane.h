@@ -96,6 +96,15 @@ void thread_joined(ThreadRef* thread);
 void thread_detached(ThreadRef* thread);
 void thread_named(pthread_t handle, const char* name);
 
+// --- Fibers, as the program tells of them (ThreadSanitizer's calls): which one goes on in this thread.
+//     `orders`: what the present one did is ordered before what that one will do.
+struct FiberRef;
+FiberRef* fiber_current();
+FiberRef* fiber_created(Pc pc);
+void fiber_switching(FiberRef* to, bool orders);
+void fiber_destroyed(FiberRef* fiber);
+void fiber_named(FiberRef* fiber, const char* name);
+
 // --- Processes. `fork_preparing` in the parent before fork(2), then exactly one of the others on each side.
 void fork_preparing();
 void fork_parent();

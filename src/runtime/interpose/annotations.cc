@@ -3,13 +3,8 @@
 //
 // Custom locks told the ThreadSanitizer way: between pre_lock and post_lock, and between pre_unlock and
 // post_unlock, the lock's own code runs: neither its accesses nor its order are looked at.
-//
-// Fibers: one thread runs them all in turn, so they are ordered with each other as long as they stay on it. A
-// fiber that moves takes its own past along, through an object of its own; so nothing that is in order is
-// reported. Two fibers of one thread are never reported to race with each other (with
-// __tsan_switch_to_fiber_no_sync they could; not modelled).
+#include "runtime/interpose/ignored.h"
 #include "runtime/interpose/recursion.h"
-#include "runtime/platform/memory.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
@@ -35,12 +30,12 @@ uint32_t lock_releasing(const volatile void* lock, bool all, lane::Pc pc) {
 }
 
 void library_code_begins() {
-  lane::ignore_begin(true, true);
-  lane::ignore_sync_begin();
+  begin_ignoring(true, true);
+  begin_ignoring_sync();
 }
 void library_code_ends() {
-  lane::ignore_sync_end();
-  lane::ignore_end(true, true);
+  end_ignoring_sync();
+  end_ignoring(true, true);
 }
 
 }  // namespace
@@ -60,10 +55,8 @@ ANNOTATION(void, __deadheat_lock_releasing, const volatile void* lock, int) {
 ANNOTATION(void, __deadheat_benign_race, const volatile void* address, size_t size, const char* why) {
   lane::benign_race(address, size, why, CALLER);
 }
-ANNOTATION(void, __deadheat_ignore_begin, int reads, int writes) {
-  lane::ignore_begin(reads != 0, writes != 0);
-}
-ANNOTATION(void, __deadheat_ignore_end, int reads, int writes) { lane::ignore_end(reads != 0, writes != 0); }
+ANNOTATION(void, __deadheat_ignore_begin, int reads, int writes) { begin_ignoring(reads != 0, writes != 0); }
+ANNOTATION(void, __deadheat_ignore_end, int reads, int writes) { end_ignoring(reads != 0, writes != 0); }
 // For detectors of high-level races; no lane that runs in the process has one yet.
 ANNOTATION(void, __deadheat_correlated, unsigned, const volatile void* const*, const size_t*) {}
 ANNOTATION(void, __deadheat_thread_name, const char* name) { lane::thread_named(pthread_self(), name); }
@@ -113,34 +106,21 @@ ANNOTATION(void, __tsan_external_write, void* object, void* caller, void*) {
   lane::write(object, 1, lane::Pc{reinterpret_cast<uintptr_t>(caller)});
 }
 
-namespace {
-struct Fiber {
-  uint64_t unused;
-};
-__thread Fiber* current_fiber __attribute__((tls_model("initial-exec")));
+namespace tsan {
+constexpr unsigned kSwitchWithoutOrder = 1 << 0;
+}  // namespace tsan
 
-Fiber* this_fiber() {
-  if (current_fiber == nullptr) current_fiber = platform::make<Fiber>();
-  return current_fiber;
-}
-}  // namespace
-
-ANNOTATION(void*, __tsan_get_current_fiber, void) { return this_fiber(); }
-ANNOTATION(void*, __tsan_create_fiber, unsigned) {
-  auto* const fiber = platform::make<Fiber>();
-  lane::release(fiber);  // what it starts with is what its creator knew
-  return fiber;
-}
+ANNOTATION(void*, __tsan_get_current_fiber, void) { return lane::fiber_current(); }
+ANNOTATION(void*, __tsan_create_fiber, unsigned) { return lane::fiber_created(CALLER); }
 ANNOTATION(void, __tsan_destroy_fiber, void* fiber) {
-  lane::forget(fiber);
-  platform::destroy(static_cast<Fiber*>(fiber));
+  lane::fiber_destroyed(static_cast<lane::FiberRef*>(fiber));
 }
-ANNOTATION(void, __tsan_switch_to_fiber, void* fiber, unsigned) {
-  lane::release(this_fiber());
-  current_fiber = static_cast<Fiber*>(fiber);
-  lane::acquire(fiber);
+ANNOTATION(void, __tsan_switch_to_fiber, void* fiber, unsigned flags) {
+  lane::fiber_switching(static_cast<lane::FiberRef*>(fiber), (flags & tsan::kSwitchWithoutOrder) == 0);
 }
-ANNOTATION(void, __tsan_set_fiber_name, void*, const char*) {}
+ANNOTATION(void, __tsan_set_fiber_name, void* fiber, const char* name) {
+  lane::fiber_named(static_cast<lane::FiberRef*>(fiber), name);
+}
 ANNOTATION(void, __tsan_flush_memory, void) {}
 // __tsan_default_options, __tsan_default_suppressions, __tsan_on_initialize and __tsan_on_finalize are
 // functions that a program defines for ThreadSanitizer to call. Nobody calls them here.
@@ -172,17 +152,17 @@ ANNOTATE(AnnotateRWLockAcquired, const volatile void* lock, long is_write) {
 }
 ANNOTATE(AnnotateRWLockReleased, const volatile void* lock, long) { lock_releasing(lock, false, CALLER); }
 
-ANNOTATE(AnnotateIgnoreReadsBegin) { lane::ignore_begin(true, false); }
-ANNOTATE(AnnotateIgnoreReadsEnd) { lane::ignore_end(true, false); }
-ANNOTATE(AnnotateIgnoreWritesBegin) { lane::ignore_begin(false, true); }
-ANNOTATE(AnnotateIgnoreWritesEnd) { lane::ignore_end(false, true); }
-ANNOTATE(AnnotateIgnoreSyncBegin) { lane::ignore_sync_begin(); }
-ANNOTATE(AnnotateIgnoreSyncEnd) { lane::ignore_sync_end(); }
+ANNOTATE(AnnotateIgnoreReadsBegin) { begin_ignoring(true, false); }
+ANNOTATE(AnnotateIgnoreReadsEnd) { end_ignoring(true, false); }
+ANNOTATE(AnnotateIgnoreWritesBegin) { begin_ignoring(false, true); }
+ANNOTATE(AnnotateIgnoreWritesEnd) { end_ignoring(false, true); }
+ANNOTATE(AnnotateIgnoreSyncBegin) { begin_ignoring_sync(); }
+ANNOTATE(AnnotateIgnoreSyncEnd) { end_ignoring_sync(); }
 ANNOTATE(AnnotateEnableRaceDetection, int enable) {
   if (enable != 0) {
-    lane::ignore_end(true, true);
+    end_ignoring(true, true);
   } else {
-    lane::ignore_begin(true, true);
+    begin_ignoring(true, true);
   }
 }
 

@@ -7,9 +7,16 @@
 // the parent's. posix_spawn, system and popen make their children inside libc, where nothing of the program
 // runs.
 //
+// clone with a memory of its own is a fork whose child starts elsewhere, also by way of syscall. One that
+// borrows its parent's memory while the parent waits (CLONE_VFORK) is a vfork. One that shares memory and
+// thread-local storage with a parent that goes on would be, for us and for libc alike, the same thread at two
+// places at once: that is refused.
+//
 // exec ends the program without exit: what was found is written first.
 #include <alloca.h>
+#include <linux/sched.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/interpose/descriptors.h"
@@ -17,6 +24,8 @@
 #include "runtime/interpose/signals.h"
 #include "runtime/interpose/start.h"
 #include "runtime/platform/memory.h"
+#include "runtime/platform/print.h"
+#include "runtime/platform/syscalls.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
@@ -71,6 +80,74 @@ INTERPOSE(pid_t, _Fork, void) {
   } else {
     in_parent();
   }
+  return result;
+}
+
+namespace {
+
+struct Cloned {
+  int (*routine)(void*);
+  void* argument;
+};
+
+int run_cloned(void* argument) {
+  Cloned const cloned = *static_cast<Cloned*>(argument);
+  in_child();
+  int const status = cloned.routine(cloned.argument);
+  platform::syscall6(SYS_exit, finish_once(status));
+  __builtin_unreachable();
+}
+
+bool has_own_memory(uint64_t flags) { return (flags & CLONE_VM) == 0; }
+
+void refuse_shared_thread(uint64_t flags) {
+  if ((flags & CLONE_VM) == 0 || (flags & (CLONE_VFORK | CLONE_SETTLS)) != 0) return;
+  platform::die(
+      70,
+      "clone with CLONE_VM and neither CLONE_SETTLS nor CLONE_VFORK: the child would share its parent's "
+      "thread-local storage, and could not be told from it; use pthread_create");
+}
+
+}  // namespace
+
+// The last three are there only if `flags` ask for them; what is read otherwise is handed on, and not used.
+INTERPOSE(int, clone, int (*routine)(void*), void* stack, int flags, void* argument, pid_t* parent_id,
+          void* thread_area, pid_t* child_id) {
+  auto const wanted = static_cast<uint64_t>(static_cast<unsigned>(flags));
+  if (routine == nullptr || stack == nullptr || !has_own_memory(wanted)) {
+    refuse_shared_thread(wanted);
+    return REAL(clone)(routine, stack, flags, argument, parent_id, thread_area, child_id);
+  }
+  Cloned cloned{routine, argument};
+  prepare();
+  int const result = REAL(clone)(run_cloned, stack, flags, &cloned, parent_id, thread_area, child_id);
+  int const error = errno;
+  in_parent();
+  errno = error;
+  return result;
+}
+
+// Only for what makes a process: other system calls made this way are not seen.
+INTERPOSE(long, syscall, long number, long a, long b, long c, long d, long e, long f) {
+#ifdef DEADHEAT_LANE_MONITOR
+  lane::release(nullptr);  // whatever it does
+#endif
+  bool forks = number == SYS_fork;
+  if (number == SYS_clone) forks = has_own_memory(static_cast<uint64_t>(a)) && b == 0;
+  if (number == SYS_clone3) {
+    const auto* const arguments = reinterpret_cast<const clone_args*>(a);
+    forks = has_own_memory(arguments->flags) && arguments->stack == 0;
+  }
+  if (!forks) return REAL(syscall)(number, a, b, c, d, e, f);
+  prepare();
+  long const result = REAL(syscall)(number, a, b, c, d, e, f);
+  int const error = errno;
+  if (result == 0) {
+    in_child();
+  } else {
+    in_parent();
+  }
+  errno = error;
   return result;
 }
 

@@ -19,6 +19,7 @@
 #include <ucontext.h>
 
 #include "runtime/interpose/exit.h"
+#include "runtime/interpose/ignored.h"
 #include "runtime/interpose/start.h"
 #include "runtime/interpose/thread.h"
 #include "runtime/platform/memory.h"
@@ -116,6 +117,7 @@ void call_handler(int signal, siginfo_t* info, void* context, uint64_t mask) {
     if (fatal_by_default(signal)) die_of(signal, !lane::inside_runtime() && thread_state.depth == 0);
     return;
   }
+  IgnoredAside const aside;
   lane::acquire(signal_object(signal));
   if ((action.flags & SA_RESETHAND) != 0) {
     platform::SpinGuard const guard(actions_lock);

@@ -1,5 +1,6 @@
 // The monitor lane's side of lane.h: every release stops monitors; accesses made by library calls start some.
 #include "runtime/lane.h"
+#include "runtime/plain_fibers.h"
 
 #include "runtime/monitor/pace.h"
 #include "runtime/monitor/report.h"
@@ -95,7 +96,7 @@ __attribute__((noinline)) void accessed(const void* address, size_t size, Access
   if (is_used_up(thread, place)) return;
   Inside const inside(thread);
   Cost const cost(thread);
-  if (platform::is_in_loader(pc.value) || !may_start(thread, place)) return;
+  if (platform::orders_by_itself(pc.value) || !may_start(thread, place)) return;
   start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc)});
 }
 
@@ -125,7 +126,7 @@ void freeing_slow(void* address, size_t size, Pc pc) {
   if (is_used_up(thread, place)) return;
   Inside const inside(thread);
   Cost const cost(thread);
-  if (platform::is_in_loader(pc.value) || !may_start(thread, place)) return;
+  if (platform::orders_by_itself(pc.value) || !may_start(thread, place)) return;
   look_at(thread, {begin, size, AccessType::kFree, pc.value, frame_of(pc)});
 }
 

@@ -135,7 +135,20 @@ const Module* module_at(uintptr_t address) {
 
 const Module& module_number(unsigned index) { return modules[index]; }
 
-bool is_in_loader(uintptr_t address) {
+namespace {
+uintptr_t told_begin;
+uintptr_t told_end;
+}  // namespace
+
+void let_order_by_itself(uintptr_t address) {
+  if (module_at(address) == nullptr) read_modules();
+  const Module* const module = module_at(address);
+  if (module == nullptr) return;
+  __atomic_store_n(&told_begin, module->begin, __ATOMIC_RELAXED);
+  __atomic_store_n(&told_end, module->end, __ATOMIC_RELEASE);
+}
+
+bool orders_by_itself(uintptr_t address) {
   static uintptr_t loader_begin = 0;
   static uintptr_t loader_end = 0;  // 1 if there is none: a static executable
   uintptr_t end = __atomic_load_n(&loader_end, __ATOMIC_ACQUIRE);
@@ -153,7 +166,9 @@ bool is_in_loader(uintptr_t address) {
     __atomic_store_n(&loader_begin, begin, __ATOMIC_RELAXED);
     __atomic_store_n(&loader_end, end, __ATOMIC_RELEASE);
   }
-  return address < end && address >= __atomic_load_n(&loader_begin, __ATOMIC_RELAXED);
+  if (address < end && address >= __atomic_load_n(&loader_begin, __ATOMIC_RELAXED)) return true;
+  return address < __atomic_load_n(&told_end, __ATOMIC_ACQUIRE) &&
+         address >= __atomic_load_n(&told_begin, __ATOMIC_RELAXED);
 }
 
 }  // namespace deadheat::platform

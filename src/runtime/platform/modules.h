@@ -20,8 +20,10 @@ unsigned read_modules();
 const Module* module_at(uintptr_t address);
 const Module& module_number(unsigned index);
 
-// Is this an address in the dynamic loader? What it allocates (thread-local storage, the list of libraries)
-// it guards by locks of its own, which nobody can see.
-bool is_in_loader(uintptr_t address);
+// Is this an address in code that guards what it allocates by locks of its own, which nobody can see? The
+// dynamic loader (thread-local storage, the list of libraries), and what `let_order_by_itself` was told of.
+bool orders_by_itself(uintptr_t address);
+// The whole library around an address; one at most.
+void let_order_by_itself(uintptr_t address);
 
 }  // namespace deadheat::platform

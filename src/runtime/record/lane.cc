@@ -3,6 +3,7 @@
 // Interposers run while the thread is invisible, inside a call that instrumented code made or in code that is
 // not instrumented at all. So what they tell has a place in the thread's log: between two values.
 #include "runtime/lane.h"
+#include "runtime/plain_fibers.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -146,15 +147,15 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 void read(const void* address, size_t size, Pc) { log_access(0, address, size); }
 
 void write(void* address, size_t size, Pc pc) {
-  if (!platform::is_in_loader(pc.value)) log_access(1, address, size);
+  if (!platform::orders_by_itself(pc.value)) log_access(1, address, size);
 }
 
 void allocated(void* address, size_t size, Pc pc) {
-  if (address == nullptr || platform::is_in_loader(pc.value)) return;
+  if (address == nullptr || platform::orders_by_itself(pc.value)) return;
   log_sequencer(kAllocated, address, size);
 }
 void freeing(void* address, Pc pc) {
-  if (address != nullptr && !platform::is_in_loader(pc.value)) log_sequencer(kFreeing, address);
+  if (address != nullptr && !platform::orders_by_itself(pc.value)) log_sequencer(kFreeing, address);
 }
 void mapped(void* address, size_t size, Pc) { log_sequencer(kMapped, address, size); }
 void unmapping(void* address, size_t size, Pc) { log_sequencer(kUnmapping, address, size); }

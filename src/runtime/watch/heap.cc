@@ -99,7 +99,7 @@ bool heap_find(uintptr_t address, HeapBlock* found) {
       const HeapBlock& b = shard.table[i];
       if (b.address > kGone && address >= b.address && address - b.address < (b.size != 0 ? b.size : 1)) {
         *found = b;
-        return true;
+        return b.thread != kHiddenBlock;
       }
     }
   }

@@ -14,13 +14,15 @@ struct HeapBlock {
   StackId stack;
   uint32_t thread;
 };
+// Instead of a thread: of a library that guards its own by locks that nobody sees.
+inline constexpr uint32_t kHiddenBlock = ~uint32_t{0};
 
 void heap_add(const HeapBlock& block);
 // False if there is no such block.
 bool heap_remove(uintptr_t address, HeapBlock* removed);
 // The block that begins there.
 bool heap_at(uintptr_t address, HeapBlock* found);
-// The live block that contains `address`. Searches everything: for reports only.
+// The program's live block that contains `address`. Searches everything: for reports only.
 bool heap_find(uintptr_t address, HeapBlock* found);
 void heap_fork_preparing();
 void heap_fork_done();

@@ -8,6 +8,7 @@
 #include "runtime/watch/access.h"
 #include "runtime/watch/covered.h"
 #include "runtime/watch/filter.h"
+#include "runtime/watch/library_frames.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/thread.h"
 
@@ -61,6 +62,7 @@ bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
 void __dh_module_init(uint32_t abi_version, const char* mode) {
   platform::check_module(abi_version, DEADHEAT_ABI_VERSION, mode, "watch");
   lane::initialise();
+  note_instrumented(DH_PC);
 }
 
 namespace {

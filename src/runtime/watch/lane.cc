@@ -8,6 +8,8 @@
 #include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/heap.h"
+#include "runtime/watch/library_frames.h"
+#include "runtime/watch/life.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/shadow.h"
@@ -44,34 +46,6 @@ Thread* synchronising() {
 // is asked.
 
 uintptr_t number(const volatile void* p) { return reinterpret_cast<uintptr_t>(p); }
-
-// Beyond this, the end of a block's life is noted only where the block was touched: a fresh part of a large
-// block costs nothing to free.
-constexpr size_t kFreeEveryByte = size_t{64} << 10;
-
-// The end of life of every byte of [address, address + size) that was ever touched, page of shadow by page.
-void check_end_where_touched(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
-  constexpr uintptr_t kPage = kPageCells * 8;
-  constexpr uintptr_t kWholeChunk = uintptr_t{1} << kDhChunkBits;
-  uintptr_t const end = address + size;
-  for (uintptr_t at = address; at < end;) {
-    Chunk* const chunk = existing_chunk(at);
-    uintptr_t const step = chunk != nullptr ? kPage : kWholeChunk;
-    uintptr_t const next = (at & ~(step - 1)) + step;
-    uintptr_t const stop = next < end && next > at ? next : end;
-    if (chunk != nullptr && chunk->touched[cell_index(at) / kPageCells] != 0) {
-      check_access(thread, {at, stop - at, AccessType::kFree, pc});
-    }
-    at = stop;
-  }
-}
-
-void check_free(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
-  if (size <= kFreeEveryByte)
-    check_access(thread, {address, size, AccessType::kFree, pc});
-  else
-    check_end_where_touched(thread, address, size, pc);
-}
 
 }  // namespace
 
@@ -122,8 +96,9 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 
 void read(const void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
-  if (thread == nullptr || size == 0) return;
+  if (thread == nullptr || size == 0 || platform::orders_by_itself(pc.value)) return;
   Inside const inside(thread);
+  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
   ++thread->statistics.ranges;
   uintptr_t const at = number(address);
   if (size <= 8 && (at & 7) + size <= 8 && thread->not_quick == 0 &&
@@ -135,8 +110,9 @@ void read(const void* address, size_t size, Pc pc) {
 
 void write(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
-  if (thread == nullptr || size == 0 || platform::is_in_loader(pc.value)) return;
+  if (thread == nullptr || size == 0 || platform::orders_by_itself(pc.value)) return;
   Inside const inside(thread);
+  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
   ++thread->statistics.ranges;
   if (!check_access(thread, {number(address), size, AccessType::kWrite, pc.value}))
     ++thread->statistics.covered;
@@ -146,10 +122,11 @@ void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr) return;
   Thread* const thread = current_thread;  // memory of a thread that is not known yet is nobody's
   HeapBlock block{number(address), size, 0, 0};
-  if (platform::is_in_loader(pc.value)) {
-    // Its end orders nothing that a program could rely on or be blamed for: not being known, it is not
-    // checked.
+  if (platform::orders_by_itself(pc.value)) {
+    // Its end orders nothing that a program could rely on or be blamed for: it is not checked.
+    block.thread = kHiddenBlock;
     clear_shadow(block.address, size);
+    heap_add(block);
     return;
   }
   if (thread == nullptr || thread->inside != 0) {
@@ -158,6 +135,7 @@ void allocated(void* address, size_t size, Pc pc) {
     return;
   }
   Inside const inside(thread);
+  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
   block.stack = stack_at(thread, pc.value, AccessType::kWrite, 0);
   block.thread = thread->info->id;
   clear_shadow(block.address, size);
@@ -173,9 +151,13 @@ void freeing(void* address, Pc pc) {
     return;
   }
   Inside const inside(thread);
+  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
+  if (!heap_at(number(address), &block)) {
+    check_second_free(thread, number(address), pc.value);
+    return;
+  }
   // Checked while the block is still known, so that a report can say what it was.
-  if (!heap_at(number(address), &block)) return;
-  check_free(thread, block.address, block.size, pc.value);
+  if (block.thread != kHiddenBlock) check_free(thread, block, pc.value);
   heap_remove(number(address), &block);
 }
 
@@ -228,6 +210,7 @@ void lock_acquired(const volatile void* lock, LockMode mode, Pc pc) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
   Inside const inside(thread);
+  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
   watch::lock_acquired(thread, lock, mode == LockMode::kShared, pc.value);
 }
 
@@ -312,8 +295,12 @@ void thread_started(ThreadStart* start) {
 }
 
 void thread_finishing() {
-  Thread* const thread = current_thread;
+  Thread* thread = current_thread;
   if (thread == nullptr) return;
+  if (thread->fiber) {  // ended without switching back
+    fiber_switch(thread, home_of_current_thread(), true);
+    thread = current_thread;
+  }
   ++thread->inside;
   thread_finish(thread);
 }
@@ -332,12 +319,52 @@ void thread_detached(ThreadRef* thread) {
   thread_detach(thread);
 }
 
+namespace {
+void set_name(ThreadInfo* info, const char* name) {
+  unsigned i = 0;
+  for (; i + 1 < sizeof info->name && name[i] != '\0'; ++i) info->name[i] = name[i];
+  info->name[i] = '\0';
+}
+}  // namespace
+
 void thread_named(pthread_t handle, const char* name) {
   Thread* const thread = thread_by_handle(handle);
-  if (thread == nullptr || name == nullptr) return;
-  unsigned i = 0;
-  for (; i + 1 < sizeof thread->info->name && name[i] != '\0'; ++i) thread->info->name[i] = name[i];
-  thread->info->name[i] = '\0';
+  if (thread != nullptr && name != nullptr) set_name(thread->info, name);
+}
+
+struct FiberRef : Thread {};
+
+FiberRef* fiber_current() { return static_cast<FiberRef*>(current_or_adopt()); }
+
+FiberRef* fiber_created(Pc pc) {
+  Thread* const creator = current_or_adopt();
+  if (creator == nullptr) return nullptr;
+  Inside const inside(creator);
+  Thread* const fiber = fiber_create(creator, pc.value);
+  set_name(fiber->info, "fiber");
+  return static_cast<FiberRef*>(fiber);
+}
+
+void fiber_switching(FiberRef* to, bool orders) {
+  Thread* const from = current_or_adopt();
+  if (from == nullptr || to == nullptr) return;
+  // Not with Inside: who leaves is another one than who entered. Signals wait all the same.
+  Inside::enter(from);
+  ++to->inside;
+  fiber_switch(from, to, orders);
+  __atomic_store_n(&from->inside, 0u, __ATOMIC_RELEASE);
+  Inside::leave(to);
+}
+
+void fiber_destroyed(FiberRef* fiber) {
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || fiber == nullptr || fiber == thread) return;
+  Inside const inside(thread);
+  fiber_destroy(fiber);
+}
+
+void fiber_named(FiberRef* fiber, const char* name) {
+  if (fiber != nullptr && name != nullptr) set_name(fiber->info, name);
 }
 
 // --- Processes

@@ -11,6 +11,7 @@
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 #include "runtime/watch/heap.h"
+#include "runtime/watch/library_frames.h"
 #include "runtime/watch/shadow.h"
 
 namespace deadheat::watch {
@@ -40,6 +41,18 @@ struct Known {
 Known* known;
 size_t known_count;
 size_t known_capacity;
+
+// Where a person looks: of an access that a library made, the call of the library.
+Place place_of(uintptr_t pc, StackId frames, AccessType type) {
+  constexpr unsigned kMost = 16;
+  uintptr_t pcs[kMost];
+  if (is_instrumented(pc)) return {pc, type};
+  unsigned const count = frames_of(frames, pcs, kMost);
+  for (unsigned i = 0; i < count; ++i) {
+    if (is_instrumented(pcs[i])) return {pcs[i], type};
+  }
+  return {pc, type};
+}
 
 // The number of the pair, and whether it is new.
 size_t find_pair(Place a, Place b, bool* fresh) {
@@ -184,11 +197,14 @@ struct StackSearch {
 
 void search_stack(Thread* thread, void* argument) {
   auto* const s = static_cast<StackSearch*>(argument);
-  if (s->owner != nullptr || s->address < thread->stack_low || s->address >= thread->stack_high) return;
-  s->owner = thread;
-  if (thread->frames == nullptr || thread->hot == nullptr) return;
+  bool const is_owner = s->address >= thread->stack_low && s->address < thread->stack_high;
+  // A fiber's stack is wherever the program has put it: only its frames know.
+  if (s->frame != nullptr || (!is_owner && !thread->fiber)) return;
+  if (is_owner) s->owner = thread;
+  if (thread->frames == nullptr) return;
   // The owner may be running: its frames are read as they are, and believed only if they make sense.
-  const DhFrame* const end = thread->hot->next_frame;
+  const DhHot* const hot = thread->hot;
+  const DhFrame* const end = hot != nullptr ? hot->next_frame : thread->suspended_at;
   if (end < thread->frames || end > thread->frames_end) return;
   for (const DhFrame* f = end; f-- > thread->frames;) {
     const DhFrameInfo* const info = f->info;
@@ -197,6 +213,7 @@ void search_stack(Thread* thread, void* argument) {
       uint64_t at = 0;
       if (!peek(reinterpret_cast<uintptr_t>(&f->variables[i]), sizeof at, &at)) break;
       if (s->address >= at && s->address - at < info->variables[i].size) {
+        s->owner = thread;
         s->frame = info;
         s->variable = i;
         s->variable_address = at;
@@ -208,16 +225,16 @@ void search_stack(Thread* thread, void* argument) {
 
 void append_variable(Text& text, uintptr_t address) {
   text.append("\"var\":{");
+  StackSearch search{address, nullptr, nullptr, 0, 0};
+  for_each_live(search_stack, &search);
   HeapBlock block{};
-  if (heap_find(address, &block)) {
+  if (search.frame == nullptr && heap_find(address, &block)) {
     text.append("\"kind\":\"heap\",\"addr\":\"0x%lx\",\"size\":%zu,\"thread\":%u,\"stack\":", block.address,
                 block.size, block.thread);
     append_stack(text, block.stack);
     text.append_char('}');
     return;
   }
-  StackSearch search{address, nullptr, nullptr, 0, 0};
-  for_each_live(search_stack, &search);
   if (search.owner != nullptr) {
     text.append("\"kind\":\"stack\",\"thread\":%u", search.owner->info->id);
     if (search.frame != nullptr) {
@@ -297,7 +314,8 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
     return;
   }
   bool fresh = false;
-  size_t const number = find_pair({request.pc, request.type}, {older.pc, older.type}, &fresh);
+  size_t const number = find_pair(place_of(request.pc, current_frames(thread), request.type),
+                                  place_of(older.pc, older.frames, older.type), &fresh);
   if (!fresh) return;
 
   ThreadInfo* const other_info = thread_info_at(other.epoch());

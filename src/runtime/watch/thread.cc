@@ -205,7 +205,10 @@ void own_handle(Thread* thread) {
   thread->handle_known = true;
 }
 
+__thread Thread* home __attribute__((tls_model("initial-exec")));
+
 void bind(Thread* thread) {
+  home = thread;
   thread->hot = &__dh_hot;
   thread->hot->next_frame = thread->frames;
   own_handle(thread);
@@ -393,6 +396,45 @@ void thread_finish(Thread* thread) {
   update_alone();
 }
 
+Thread* home_of_current_thread() { return home; }
+
+Thread* fiber_create(Thread* creator, uintptr_t pc) {
+  Thread* const fiber = thread_create(creator, pc);
+  map_frames(fiber, size_t{1} << 20);
+  fiber->suspended_at = fiber->frames;
+  fiber->info->os_id = creator->info->os_id;
+  fiber->detached = true;
+  fiber->fiber = true;
+  return fiber;
+}
+
+void fiber_switch(Thread* from, Thread* to, bool orders) {
+  if (from == to) return;
+  if (orders) {
+    publish(from);
+    if (to->clock.join(from->clock)) to->learnt();
+  }
+  DhHot* const hot = from->hot;
+  from->suspended_at = hot->next_frame;
+  hot->next_frame = to->suspended_at;
+  to->hot = hot;
+  current_thread = to;
+  to->publish_floor();
+  // From here on `from` may go on in another OS thread.
+  from->hot = nullptr;
+}
+
+void fiber_destroy(Thread* fiber) {
+  platform::syscall6(SYS_munmap, reinterpret_cast<long>(fiber->frames - 1),
+                     static_cast<long>(fiber->frames_bytes));
+  SpinGuard const guard(registry_lock);
+  finished_statistics.add(fiber->statistics);
+  unlink_live(fiber);
+  retire_slot(fiber);
+  free_thread(fiber);
+  update_alone();
+}
+
 void thread_abandon(Thread* thread) {
   SpinGuard const guard(registry_lock);
   unlink_live(thread);
@@ -513,13 +555,18 @@ void threads_fork_parent() {
   __atomic_store_n(&gate_closed, false, __ATOMIC_SEQ_CST);
 }
 
+namespace {
+// In the child of a fork: fibers that nobody was running, and what this OS thread started with.
+bool may_go_on(const Thread* thread) { return thread->hot == nullptr && (thread->fiber || thread == home); }
+}  // namespace
+
 void threads_fork_child(Thread* survivor) {
   // Only the forking thread lives on here. What the others did before is not ordered with what the survivor
   // does, but nobody is left to race with; their memory is a private copy.
   for (Thread* t = live_threads; t != nullptr;) {
     Thread* const next = t->next_live;
-    if (t != survivor) {
-      survivor->clock.set(t->slot, t->span.used());
+    if (t != survivor) survivor->clock.set(t->slot, t->span.used());
+    if (t != survivor && !may_go_on(t)) {
       unlink_live(t);
       retire_slot(t);
     }
@@ -529,6 +576,9 @@ void threads_fork_child(Thread* survivor) {
     if (survivor->clock.get(d->slot) < d->last_clock) survivor->clock.set(d->slot, d->last_clock);
   }
   survivor->learnt();
+  for (Thread* t = live_threads; t != nullptr; t = t->next_live) {
+    if (t != survivor && t->clock.join(survivor->clock)) t->learnt();
+  }
   update_alone();
   threads_fork_parent();
 }

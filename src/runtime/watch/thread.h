@@ -82,6 +82,8 @@ struct Thread {
   Thread* next_live = nullptr;  // in the registry
   Thread* previous_live = nullptr;
   uint64_t frames_bytes = 0;
+  bool fiber = false;               // not the one that its OS thread started with
+  DhFrame* suspended_at = nullptr;  // its next frame, while another one runs in its place
 
   InternCache cache;
   QuickCache quick;
@@ -170,6 +172,11 @@ void thread_abandon(Thread* thread);  // its creation failed
 void thread_join(Thread* joiner, Thread* joined);
 void thread_detach(Thread* thread);
 Thread* thread_by_handle(pthread_t handle);
+// Fibers are threads that take turns on OS threads: each has its own identity, clock and shadow call stack.
+Thread* fiber_create(Thread* creator, uintptr_t pc);
+void fiber_switch(Thread* from, Thread* to, bool orders);
+void fiber_destroy(Thread* fiber);
+Thread* home_of_current_thread();         // what the OS thread started with
 ThreadInfo* thread_info_at(Epoch epoch);  // who made an access with this epoch
 ThreadInfo* thread_info(uint32_t id);
 uint32_t threads_created();

@@ -2,6 +2,7 @@
 #include "runtime/interpose/tests/fake_lane.h"
 
 #include "runtime/lane.h"
+#include "runtime/plain_fibers.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 
