@@ -189,6 +189,13 @@ class Endings(Case):
                 self.assertEqual(deadheat_run(build("ends.c"), way, "thread").code, code)
                 self.expect(deadheat_run(build("ends.c"), way, "thread", "race"), FINDINGS, 1)
 
+    def test_double_free_is_what_it_is_without_us(self):
+        native = subprocess.run([str(build("double_free.c", compiler="clang-19", name="native_double_free"))],
+                                capture_output=True, text=True, timeout=TIMEOUT)
+        outcome = deadheat_run(build("double_free.c"))
+        self.expect(outcome, 128 - native.returncode, 0)
+        self.assertIn(native.stderr.strip(), outcome.err)
+
     def test_simply_run(self):
         process = subprocess.run([str(build("ends.c")), "none", "race"], capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual(process.returncode, FINDINGS, process)
@@ -254,6 +261,18 @@ class Processes(Case):
     def test_exec_of_another_program(self):
         outcome = deadheat_run(build("processes.c"), "exec", "/bin/echo", "hello")
         self.assertEqual((outcome.code, outcome.out), (0, "hello\n"), outcome)
+
+    def test_clone_with_memory_of_its_own(self):
+        for way in ("own", "syscall"):
+            with self.subTest(way=way):
+                self.expect(deadheat_run(build("clones.c", "-D_GNU_SOURCE"), way), FINDINGS, 1)
+
+    def test_clone_while_the_parent_waits(self):
+        self.expect(deadheat_run(build("clones.c", "-D_GNU_SOURCE"), "vfork"), 0, 0)
+
+    def test_clone_that_would_be_its_own_parent(self):
+        outcome = deadheat_run(build("clones.c", "-D_GNU_SOURCE"), "shared", timeout=20)
+        self.expect_complaint(outcome, FAULT, "CLONE_VM", "pthread_create")
 
     def test_signals_all_the_time(self):
         for _ in range(5 if LONG else 1):

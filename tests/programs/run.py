@@ -26,8 +26,11 @@ import labels
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 EXIT_FINDINGS = 66
-# What a recording cannot hold (docs/record-and-replay.md): the child of a fork.
-NOT_RECORDED = ["race/process_fork_child.c"]
+# What a recording cannot hold (docs/record-and-replay.md): the child of a fork, stacks switched by hand. And what its analysis
+# does not know: that a second free is one, which line called the C++ library, and that the library's tables are benign.
+NOT_RECORDED = ["race/process_fork_child.c", "race/fiber_switch.c", "norace/fiber_switch.c", "race/fiber_moves.c",
+                "norace/fiber_moves.c", "race/heap_second_free.c", "race/cxx_library_call.cc", "norace/cxx_regex.cc"]
+MOST_COMPLAINTS = 4  # in the table of differences, for one program
 SWITCHES = ["escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline"]
 
 
@@ -218,7 +221,7 @@ class Suite:
             if findings is not None:
                 problems = problems + program.judge(findings)
             for problem in problems:
-                complaints.setdefault(problem, []).append(number)
+                complaints.setdefault(problem, set()).add(number)
         for suffix in (".json", ".supp"):
             output.with_suffix(suffix).unlink(missing_ok=True)
         return [f"{text} (on {len(when)} of {runs} runs)" if runs > 1 else text for text, when in complaints.items()]
@@ -273,8 +276,11 @@ def write_comparison(path, programs, results, runs, level):
     lines = [f"# What ThreadSanitizer says otherwise than the labels, clang 19, {level}, {runs} runs each.",
              "# Written by tests/programs/run.py --compare-tsan; explained in tsan_explained.txt."]
     for program in programs:
-        for complaint in results[(program.name, level, "")]:
+        complaints = results[(program.name, level, "")]
+        for complaint in complaints[:MOST_COMPLAINTS]:
             lines.append(f"{program.name}: {' '.join(complaint.split())}")
+        if len(complaints) > MOST_COMPLAINTS:
+            lines.append(f"{program.name}: and {len(complaints) - MOST_COMPLAINTS} others")
     path.write_text("\n".join(lines) + "\n")
 
 

@@ -2,6 +2,7 @@
 // claim: a thread's local on a stack that the program provided races when it escapes
 // flags: -D_GNU_SOURCE
 // expect: race write@a read@b
+// allow: race free@e read@b
 #include "../order.h"
 
 _Alignas(4096) static char stack[1 << 18];
@@ -14,8 +15,8 @@ static void* body(void* _) {
   step();
   await(2);
   use(local[5]);
-  return NULL;
-}
+  return NULL;  // @e
+}  // @e
 
 int main(void) {
   pthread_attr_t attributes;
