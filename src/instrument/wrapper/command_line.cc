@@ -196,6 +196,17 @@ bool list_has(string_view list, string_view word) {
   return false;
 }
 
+// --no-undefined, or -z defs, in all the ways that a linker's option can be written.
+bool forbids_undefined(string_view option, string_view next) {
+  constexpr auto kForbids = std::to_array<string_view>({"--no-undefined", "-no-undefined", "-zdefs", "defs"});
+  if (option == "-Xlinker" || option == "-z") return is_one_of(next, kForbids);
+  if (option == "-zdefs") return true;
+  if (!option.starts_with("-Wl,")) return false;
+  for (string_view word : kForbids)
+    if (list_has(option.substr(4), word)) return true;
+  return false;
+}
+
 class Reader {
  public:
   explicit Reader(Request& request) : request_(request) {}
@@ -254,6 +265,7 @@ class Reader {
     if (option == "-Xlinker" && is_one_of(next, kOtherOutput)) other_output_ = true;
     if (option.starts_with("-Wl,"))
       for (string_view word : kOtherOutput) other_output_ |= list_has(option.substr(4), word);
+    if (forbids_undefined(option, next)) request_.forbids_undefined = true;
     if (option == "-static" || option == "--static" || option == "-static-pie") request_.is_static = true;
     if (option == "-flto" || option.starts_with("-flto=")) request_.uses_lto = true;
     if (option == "-fno-lto") request_.uses_lto = false;
@@ -409,6 +421,10 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
   out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
   if (request.links_executable)
     if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();
+  // The hooks are in the executable. Build systems that want libraries to be complete (Meson does) must not
+  // ask for these.
+  if (request.links && !request.links_executable && request.forbids_undefined)
+    append_linker(out, {"-z", "undefs"});
   return command;
 }
 

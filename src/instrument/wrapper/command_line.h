@@ -41,6 +41,7 @@ struct Request {
   bool compiles = false;               // some input is compiled from C, C++ or IR
   bool links = false;                  // an executable or a shared library
   bool links_executable = false;
+  bool forbids_undefined = false;  // of a shared library
   bool is_static = false;
   bool uses_lto = false;
   bool chose_linker = false;

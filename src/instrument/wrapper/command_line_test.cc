@@ -103,6 +103,16 @@ TEST(Wrapper, SharedAndRelocatableOutputsGetNoRuntime) {
     EXPECT_THAT(run(arguments), Not(LinksRuntime())) << ::testing::PrintToString(arguments);
 }
 
+TEST(Wrapper, LibrariesThatMustBeCompleteMayLackTheHooks) {
+  for (const Words& arguments : {Words{"-shared", "-Wl,--no-undefined", "a.o"},
+                                 {"-Wl,-z,defs", "-shared", "a.o"},
+                                 {"-shared", "-Xlinker", "--no-undefined", "a.o"},
+                                 {"-shared", "-z", "defs", "a.o"}})
+    EXPECT_THAT(run(arguments), Contains("undefs")) << ::testing::PrintToString(arguments);
+  EXPECT_THAT(run({"-shared", "a.o"}), Not(Contains("undefs")));
+  EXPECT_THAT(run({"-Wl,--no-undefined", "a.o"}), Not(Contains("undefs")));
+}
+
 TEST(Wrapper, StaticLinksGetTheStaticRuntimeAndItsWraps) {
   for (const char* option : {"-static", "-static-pie", "--static"}) {
     EXPECT_THAT(run({option, "a.o"}),
