@@ -8,13 +8,11 @@
 #include <memory>
 #include <optional>
 
-#include "cli/witness_prefix.h"
+#include "cli/recording_findings.h"
 #include "detect/pipeline.h"
 #include "recording/reader.h"
 #include "replay/barrier_pairs.h"
 #include "replay/race_events.h"
-#include "replay/sites.h"
-#include "replay/variables.h"
 #include "replay/world.h"
 #include "report/collect.h"
 #include "report/prose.h"
@@ -24,96 +22,9 @@ namespace deadheat::cli {
 namespace {
 
 using replay::AccessOrigin;
-using replay::Address;
 using replay::Locations;
-using replay::Program;
 using replay::RaceEvents;
 using replay::World;
-
-struct Local {
-  Address address;
-  std::uint64_t size = 0;
-  ThreadId thread;
-  SiteId site;
-};
-
-// Everything a report says of one racing access, by sites: names come when the replay is over.
-struct Seen {
-  Event event;
-  AccessOrigin origin;
-  std::vector<SiteId> stack;  // innermost first
-  std::vector<replay::HeldLock> locks;
-  std::optional<std::uint64_t> block;  // the heap block it is in
-  std::optional<Local> local;          // or the local
-};
-
-struct Block {
-  std::uint64_t size = 0;
-  ThreadId thread;
-  std::vector<SiteId> stack;
-};
-
-std::vector<SiteId> stack_at(const World& world, ThreadId thread, SiteId site) {
-  std::vector<SiteId> stack = world.stack_of(thread);
-  std::reverse(stack.begin(), stack.end());
-  if (stack.empty() || stack.front() != site) stack.insert(stack.begin(), site);
-  return stack;
-}
-
-// Third pass, beside RaceEvents: allocations and creations of threads with their stacks.
-class Surroundings final : public replay::Observer {
- public:
-  explicit Surroundings(const World& world) : world_(world) {}
-
-  void on_sequencer(ThreadId thread, SiteId site, const recording::Sequencer& sequencer) override {
-    switch (sequencer.kind) {
-      case recording::SequencerKind::kAllocated:
-        blocks_[sequencer.object.value()] = {sequencer.extra, thread, stack_at(world_, thread, site)};
-        return;
-      case recording::SequencerKind::kFreeing:
-        // It is looked up while it is freed; the next allocation there replaces it.
-        return;
-      case recording::SequencerKind::kThreadCreated:
-        creators_[sequencer.other_thread()] = {0, thread, stack_at(world_, thread, site)};
-        return;
-      default:
-        return;
-    }
-  }
-
-  void on_local(ThreadId thread, SiteId site, Address address, std::uint64_t size) override {
-    locals_[address.value()] = {address, size, thread, site};
-  }
-
-  // The local that is there, or was there last.
-  std::optional<Local> local_of(Address address) const {
-    auto found = locals_.upper_bound(address.value());
-    if (found == locals_.begin()) return std::nullopt;
-    --found;
-    if (address.value() - found->first >= found->second.size) return std::nullopt;
-    return found->second;
-  }
-  std::optional<std::uint64_t> block_of(Address address) const {
-    auto found = blocks_.upper_bound(address.value());
-    if (found == blocks_.begin()) return std::nullopt;
-    --found;
-    if (address.value() - found->first >= found->second.size) return std::nullopt;
-    return found->first;
-  }
-  void keep(std::uint64_t block) { kept_.try_emplace(block, blocks_.at(block)); }
-  const Block& kept(std::uint64_t block) const { return kept_.at(block); }
-  const Block* creator(ThreadId thread) const {
-    const auto found = creators_.find(thread);
-    return found == creators_.end() ? nullptr : &found->second;
-  }
-
- private:
-  const World& world_;
-  std::map<std::uint64_t, Local> locals_;
-  std::map<std::uint64_t, Block> blocks_;
-  std::map<std::uint64_t, Block> kept_;
-  std::map<ThreadId, Block> creators_;
-};
 
 class Analysis {
  public:
@@ -291,118 +202,6 @@ class Analysis {
   }
 
   std::string name_of_list(std::size_t i) const { return detectors_[i - kept_list_]; }
-
-  // A race with the end of a local's life is worth telling where nothing else races there.
-  static bool is_told_otherwise(const detect::RaceList& list, const detect::Race& race,
-                                const std::map<std::uint64_t, Seen>& seen) {
-    const auto ends = [&](const detect::Race& candidate) -> const Seen* {
-      for (const detect::RacyEvent* event : {&candidate.first, &candidate.second}) {
-        const Seen& side = seen.at(event->index.value());
-        if (side.origin.is_life && side.origin.is_free) return &side;
-      }
-      return nullptr;
-    };
-    const Seen* const end = ends(race);
-    if (end == nullptr) return false;
-    const Address local = end->origin.address;
-    return std::any_of(list.races.begin(), list.races.end(), [&](const detect::Race& other) {
-      if (ends(other) != nullptr) return false;
-      const Seen& side = seen.at(other.first.index.value());
-      return side.origin.address.value() - local.value() < end->origin.size;
-    });
-  }
-
-  static report::Stack stack_of(const Program& program, const std::vector<SiteId>& sites) {
-    report::Stack stack;
-    for (SiteId site : sites)
-      for (const replay::Place& place : replay::places_of(program, site)) {
-        report::Location location;
-        location.file = place.file;
-        location.line = static_cast<int>(place.line);
-        location.column = static_cast<int>(place.column);
-        location.function = place.function;
-        stack.push_back(std::move(location));
-      }
-    return stack;
-  }
-
-  static report::Access access_of(const Seen& seen, std::uint64_t index, const Program& program) {
-    report::Access access;
-    access.thread = seen.event.thread.value();
-    const bool is_write = seen.event.kind == EventKind::kWrite;
-    access.operation = seen.origin.is_free                ? report::Operation::kFree
-                       : seen.event.is_atomic && is_write ? report::Operation::kAtomicWrite
-                       : seen.event.is_atomic             ? report::Operation::kAtomicRead
-                       : is_write                         ? report::Operation::kWrite
-                                                          : report::Operation::kRead;
-    access.size = seen.origin.size;
-    access.stack = stack_of(program, seen.stack);
-    if (!access.stack.empty()) access.location = access.stack.front();
-    access.event = index;
-    for (const replay::HeldLock& held : seen.locks) {
-      report::Lock lock;
-      lock.address = held.lock.value();
-      lock.shared = held.is_shared;
-      if (const auto global = replay::global_at(program, held.lock)) lock.name = global->name;
-      access.locks.push_back(std::move(lock));
-    }
-    return access;
-  }
-
-  static report::Finding finding_of(const Seen& first, const Seen& second, const detect::Race& race,
-                                    const std::string& detector, const Surroundings& surroundings,
-                                    const Program& program) {
-    report::Finding finding;
-    finding.detectors = {detector};
-    finding.accesses = {access_of(first, race.first.index.value(), program),
-                        access_of(second, race.second.index.value(), program)};
-    const Address address = second.origin.is_free ? first.origin.address : second.origin.address;
-    report::Variable variable;
-    variable.address = address.value();
-    variable.size = second.origin.size;
-    if (const auto global = replay::global_at(program, address)) {
-      variable.kind = report::VariableKind::kGlobal;
-      variable.name = global->name;
-      variable.address = global->address.value();
-      variable.size = global->size;
-      variable.offset = address.value() - global->address.value();
-    } else if (second.block) {
-      const Block& block = surroundings.kept(*second.block);
-      variable.kind = report::VariableKind::kHeap;
-      variable.address = *second.block;
-      variable.size = block.size;
-      variable.offset = address.value() - *second.block;
-      variable.allocated = stack_of(program, block.stack);
-      variable.thread = block.thread.value();
-    } else if (const Seen& side = second.origin.is_free  ? second
-                                  : first.origin.is_free ? first
-                                                         : second;
-               side.local) {
-      const replay::LocalPlace place = replay::local_of(program, side.local->site);
-      variable.kind = report::VariableKind::kStack;
-      variable.name = place.name;
-      variable.address = side.local->address.value();
-      variable.size = side.local->size;
-      variable.offset = address.value() - side.local->address.value();
-      variable.declared.file = place.file;
-      variable.declared.line = static_cast<int>(place.line);
-      variable.thread = side.local->thread.value();
-    }
-    finding.variables = {std::move(variable)};
-    for (const Seen* seen : {&first, &second}) {
-      report::Thread thread;
-      thread.id = seen->event.thread.value();
-      if (const Block* creator = surroundings.creator(seen->event.thread)) {
-        thread.parent = creator->thread.value();
-        thread.created = stack_of(program, creator->stack);
-      }
-      finding.threads.push_back(std::move(thread));
-    }
-    for (EventIndex index : race.witness) finding.witness.push_back(index.value());
-    finding.witness_prefix =
-        witness_prefix(race, [](ThreadId thread) { return fmt::format("T{}", thread.value()); });
-    return finding;
-  }
 
   void describe(report::Report& report) const {
     report.mode = "record";

@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/recording_json.h"
 #include "cli/replay_both_orders.h"
+#include "cli/replay_follow.h"
 #include "cli/replay_look.h"
 #include "cli/reporting.h"
 #include "recording/reader.h"
@@ -45,7 +46,9 @@ class ReplayCommand : public Command {
            "in order\n"
            "  deadheat replay --thread 2 --print accesses run.dh    what one thread read and wrote, with "
            "lines\n"
-           "  deadheat replay --until 1200 --print calls run.dh     as far as synchronisation number 1200\n";
+           "  deadheat replay --until 1200 --print calls run.dh     as far as synchronisation number 1200\n"
+           "  deadheat replay --follow 1:12 run.dh                  what depends on the twelfth access of "
+           "thread 1\n";
   }
 
   void add_options(CLI::App& app) override {
@@ -66,6 +69,9 @@ class ReplayCommand : public Command {
         ->delimiter(',');
     app.add_option("--steps", live_.steps, "with --both-orders: how many steps each order may take");
     app.add_option("--seconds", live_.seconds, "with --both-orders: how long each order may take");
+    app.add_option("--follow", follow_,
+                   "THREAD:ACCESS: print what depends on what this read gave: reads, writes, branches, calls")
+        ->type_name("THREAD:ACCESS");
     app.add_flag(
         "--look", look_,
         "read commands from standard input: go anywhere, forwards and back, and look (`help` lists them)");
@@ -99,6 +105,7 @@ class ReplayCommand : public Command {
           fmt::format("{}: no thread {}; it has {} threads", folder_, *thread_, reader->threads().size()));
     if (look_) return replay_look(*reader);
     if (!both_orders_.empty()) return replay_both_orders(*reader, both_orders_, live_);
+    if (!follow_.empty()) return replay_follow(*reader, follow_);
     replay::RunOptions options;
     if (until_) options.until = SequencerNumber(*until_);
     if (thread_) options.thread = ThreadId(*thread_);
@@ -200,6 +207,7 @@ class ReplayCommand : public Command {
   bool quiet_ = false;
   bool look_ = false;
   std::vector<std::string> both_orders_;
+  std::string follow_;
   replay::live::LiveOptions live_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <optional>
 
 #include "cli/command.h"
 
@@ -15,20 +14,6 @@ using replay::Stop;
 using replay::live::LiveResult;
 using replay::live::MemoryChange;
 using replay::live::Orders;
-
-std::optional<Stop> parse(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) return std::nullopt;
-  std::uint32_t thread = 0;
-  std::uint64_t access = 0;
-  const char* const start = text.data();
-  const char* const end = start + text.size();
-  const auto first = std::from_chars(start, start + colon, thread);
-  const auto second = std::from_chars(start + colon + 1, end, access);
-  if (first.ec != std::errc() || first.ptr != start + colon || second.ec != std::errc() || second.ptr != end)
-    return std::nullopt;
-  return Stop{ThreadId(thread), access};
-}
 
 // Bytes that are not known as ??, none for those above the highest known one.
 std::string bytes_of(std::uint64_t value, std::uint8_t known) {
@@ -85,10 +70,24 @@ void print_difference(const replay::live::MemoryState& a, const replay::live::Me
 
 }  // namespace
 
+std::optional<Stop> parse_stop(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  std::uint32_t thread = 0;
+  std::uint64_t access = 0;
+  const char* const start = text.data();
+  const char* const end = start + text.size();
+  const auto first = std::from_chars(start, start + colon, thread);
+  const auto second = std::from_chars(start + colon + 1, end, access);
+  if (first.ec != std::errc() || first.ptr != start + colon || second.ec != std::errc() || second.ptr != end)
+    return std::nullopt;
+  return Stop{ThreadId(thread), access};
+}
+
 int replay_both_orders(const recording::Reader& recording, const std::vector<std::string>& stops,
                        const replay::live::LiveOptions& options) {
-  const std::optional<Stop> first = stops.size() == 2 ? parse(stops[0]) : std::nullopt;
-  const std::optional<Stop> second = stops.size() == 2 ? parse(stops[1]) : std::nullopt;
+  const std::optional<Stop> first = stops.size() == 2 ? parse_stop(stops[0]) : std::nullopt;
+  const std::optional<Stop> second = stops.size() == 2 ? parse_stop(stops[1]) : std::nullopt;
   if (!first || !second) {
     complain("--both-orders: expected THREAD:ACCESS,THREAD:ACCESS, such as 1:12,2:9");
     return kExitUsage;

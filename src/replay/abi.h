@@ -41,6 +41,27 @@ enum { kDhImageMask = (kDhGranules << 3) - 1 };
 // 47 bits, so that nothing is lost.
 static inline uint32_t dh_tag_of(uint64_t granule) { return (uint32_t)(granule >> kDhGranuleBits) + 1; }
 
+// Labelled code only (flow.h): how data-flow labels pass between mirrored code, hooks and functions.
+enum DhLabelRule {
+  kDhLabelPlain = 0,   // what is written has the operand's label
+  kDhLabelCopy = 1,    // each write has the label of the read before it
+  kDhLabelUpdate = 2,  // what is written has the operand's and what was read's
+};
+enum { kDhMaxLabels = 64 };  // the last one stands for all further arguments
+typedef struct DhLabels {
+  // Of the access that comes next, set by mirrored code.
+  uint32_t rule;     // DhLabelRule
+  uint32_t from;     // label of the address that is read
+  uint32_t to;       // of the address that is written
+  uint32_t operand;  // of what is written
+  uint32_t read;     // 0, and then of all that was read
+  // Of a call: its arguments, and what it returned. `callback`: of each argument of a call-back.
+  uint32_t result;
+  uint32_t callback;
+  uint32_t count;
+  uint32_t arguments[kDhMaxLabels];
+} DhLabels;
+
 // The hot state of a replayed thread.
 typedef struct DhReplay {
   uint64_t run;        // predicted values before the next item
@@ -64,6 +85,8 @@ typedef struct DhReplay {
   const uint64_t* call_words;  // the arguments of the call into invisible code that begins
   uint64_t call_word_count;
   uint64_t results[kDhMaxResults];  // of the call-back that ended
+  void* flow;                       // replay::Flow; null if not labelled
+  DhLabels labels;
   uint32_t tags[kDhGranules];
   uint8_t image[((uint64_t)kDhGranules << 3) + 8];
 } DhReplay;
@@ -141,6 +164,14 @@ DH_HOOK void* __dh_rep_jump_buffer(DhReplay* thread, uint64_t environment);
 // Observed only: a local begins, or ends its life.
 DH_HOOK void __dh_rep_local(DhReplay* thread, uint64_t address, uint64_t size, uint32_t site);
 DH_HOOK void __dh_rep_local_end(DhReplay* thread, uint64_t address, uint64_t size, uint32_t site);
+// Labelled only. The label of what depends on both; of `count` bytes of a private local; those bytes get one.
+DH_HOOK uint32_t __dh_rep_join(DhReplay* thread, uint32_t a, uint32_t b);
+DH_HOOK uint32_t __dh_rep_gather(DhReplay* thread, const uint32_t* labels, uint32_t count);
+DH_HOOK void __dh_rep_spread(uint32_t* labels, uint32_t count, uint32_t label);
+// Control depends on a value.
+DH_HOOK void __dh_rep_branch(DhReplay* thread, uint32_t label, uint32_t site);
+// Memory that was copied while nobody looked: an argument passed by value.
+DH_HOOK void __dh_rep_copy_labels(DhReplay* thread, uint64_t to, uint64_t from, uint64_t size);
 // Live code only: what the hot hooks call there (live/live_hooks.cc).
 DH_HOOK uint64_t __dh_rep_live_load(DhReplay* thread, uint64_t address, uint32_t size, uint32_t site);
 DH_HOOK void __dh_rep_live_store(DhReplay* thread, uint64_t address, uint64_t value, uint32_t size,
@@ -165,6 +196,8 @@ DH_HOOK DH_SLOW void __dh_rep_nothing_slow(DhReplay* thread);
 DH_HOOK DH_SLOW void __dh_rep_invisible_slow(DhReplay* thread, uint64_t target, uint32_t site);
 DH_HOOK DH_SLOW void __dh_rep_observe_invisible(DhReplay* thread, uint64_t target, uint32_t site);
 DH_HOOK DH_SLOW void __dh_rep_observe_invisible_end(DhReplay* thread);
+DH_HOOK uint32_t __dh_rep_join_slow(DhReplay* thread, uint32_t a, uint32_t b);
+DH_HOOK DH_SLOW void __dh_rep_observe_branch(DhReplay* thread, uint32_t label, uint32_t site);
 DH_HOOK void* __dh_rep_target_slow(uint64_t target, DhTargetCache* cache);
 DH_HOOK void* __dh_rep_compile(DhInstance* instance, uint64_t index);
 DH_HOOK DH_SLOW void __dh_rep_observe(DhReplay* thread, uint64_t address, uint64_t value,

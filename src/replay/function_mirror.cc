@@ -6,6 +6,7 @@
 
 #include "instrument/record/pieces.h"
 #include "replay/abi.h"
+#include "replay/function_labels.h"
 
 namespace deadheat::replay {
 
@@ -64,7 +65,8 @@ FunctionMirror::FunctionMirror(const ModuleCode& code, std::size_t index, Varian
 Status FunctionMirror::run() {
   clone();
   enter();
-  if (variant_ == Variant::kObserved) end_lives();
+  if (variant_ == Variant::kLabelled) add_labels();
+  if (tells_observers()) end_lives();
   for (const Point& point : plan_.points) mirror_point(point);
   mark_unreachable();
   if (Status status = replace_globals(); !status) return status;
@@ -126,12 +128,16 @@ void FunctionMirror::enter() {
     if (point.kind != PointKind::kByValue) continue;
     Value* const argument = map_[point.argument];
     // The address of the copy replaces what the caller passed; the log has it.
-    Value* const passed = variant_ == Variant::kLive ? as_word(builder, argument) : nullptr;
-    Value* const address = passed != nullptr ? by_value(builder, point, passed)
-                                             : opaque(builder, point.site, argument->getType());
+    const bool is_live = variant_ == Variant::kLive;
+    Value* const passed = is_live || variant_ == Variant::kLabelled ? as_word(builder, argument) : nullptr;
+    Value* const address =
+        is_live ? by_value(builder, point, passed) : opaque(builder, point.site, argument->getType());
     argument->replaceUsesWithIf(address, [&](const Use& use) { return use.getUser() != passed; });
     by_value_[point.argument] = address;
     begin_life(builder, point, address);
+    if (variant_ == Variant::kLabelled)
+      hooks_.call(builder, "__dh_rep_copy_labels",
+                  {thread_, as_word(builder, address), passed, size_of_local(builder, *point.argument)});
   }
   for (const Point& point : plan_.points) {
     if (point.kind != PointKind::kLocal || !is_leading(*cast<AllocaInst>(point.instruction))) continue;
@@ -141,6 +147,26 @@ void FunctionMirror::enter() {
     local->replaceAllUsesWith(address);
     local->eraseFromParent();
   }
+}
+
+void FunctionMirror::add_labels() {
+  DenseMap<const Instruction*, PointKind> points;
+  DenseMap<const Instruction*, Value*> sites;
+  for (const Point& point : plan_.points) {
+    auto* const twin = point.instruction == nullptr
+                           ? nullptr
+                           : dyn_cast_or_null<Instruction>(static_cast<Value*>(map_[point.instruction]));
+    // A local that was mirrored already is an address like others.
+    if (twin == nullptr || (point.kind == PointKind::kLocal && !isa<AllocaInst>(twin))) continue;
+    points[twin] = point.kind;
+    if (isa<CallBase>(twin)) sites[twin] = site_value(point.site);
+  }
+  for (BasicBlock& block : *plan_.function) {
+    const Instruction* const end = block.getTerminator();
+    if (is_choice(*end)) sites[cast<Instruction>(map_[end])] = site_value(code_.site_of_end(*end));
+  }
+  FunctionLabels(*function_, *thread_, hooks_, std::move(points), std::move(sites))
+      .run(*cast<Instruction>(thread_)->getNextNode());
 }
 
 void FunctionMirror::mirror_point(const Point& point) {
@@ -398,6 +424,23 @@ Status FunctionMirror::replace_globals() {
   return Nothing{};
 }
 
+namespace {
+
+// Those of a call-back have one label, all of them.
+void label_arguments(IRBuilder<>& builder, std::size_t count) {
+  Module& module = *builder.GetInsertBlock()->getModule();
+  Value* const thread = builder.CreateLoad(builder.getPtrTy(), module.getNamedGlobal("__dh_replay"));
+  const auto field = [&](std::size_t offset) {
+    return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread,
+                                              offsetof(DhReplay, labels) + offset);
+  };
+  Value* const label = builder.CreateLoad(builder.getInt32Ty(), field(offsetof(DhLabels, callback)));
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, kDhMaxLabels); ++i)
+    builder.CreateStore(label, field(offsetof(DhLabels, arguments) + 4 * i));
+}
+
+}  // namespace
+
 void FunctionMirror::make_adapter() {
   IRBuilder<> builder(context_);
   Function* const adapter =
@@ -418,6 +461,7 @@ void FunctionMirror::make_adapter() {
                              builder.CreateConstGEP1_64(builder.getInt64Ty(), adapter->getArg(0), next++)));
     arguments.push_back(from_words(builder, argument.getType(), words));
   }
+  if (variant_ == Variant::kLabelled) label_arguments(builder, function_->arg_size());
   CallInst* const call = builder.CreateCall(function_->getFunctionType(), function_, arguments);
   call->setCallingConv(function_->getCallingConv());
   call->setAttributes(passing_attributes(context_, function_->getAttributes(), function_->arg_size()));

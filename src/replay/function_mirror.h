@@ -38,6 +38,9 @@ class FunctionMirror {
   llvm::Value* wide_atomic(llvm::IRBuilder<>& builder, llvm::Value* address, llvm::Value* expected,
                            llvm::Value* desired, unsigned operation, llvm::Type* type, llvm::Value* site);
 
+  bool tells_observers() const { return variant_ == Variant::kObserved || variant_ == Variant::kLabelled; }
+  void add_labels();  // labelled only (function_labels.h)
+
   // function_mirror_locals.cc: observed only, births and ends of locals are told.
   void begin_life(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* address);
   void end_lives();

@@ -134,7 +134,7 @@ void FunctionMirror::mirror_call(const Point& point) {
     builder.CreateBr(parts.tail);
 
     builder.SetInsertPoint(invisible);
-    if (variant_ == Variant::kObserved) pass_arguments(builder, call);
+    if (tells_observers()) pass_arguments(builder, call);
     if (variant_ == Variant::kLive) show_arguments(builder, call);
     hooks_.call(builder, "__dh_rep_invisible", {thread_, target, site});
     settle(builder, unwinding, is_invoke);

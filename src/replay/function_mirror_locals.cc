@@ -20,7 +20,7 @@ Value* FunctionMirror::size_of_local(IRBuilder<>& builder, Value& variable) {
 }
 
 void FunctionMirror::begin_life(IRBuilder<>& builder, const Point& point, Value* address) {
-  if (variant_ != Variant::kObserved) return;
+  if (!tells_observers()) return;
   Value& variable = point.argument != nullptr ? *static_cast<Value*>(point.argument) : *point.instruction;
   hooks_.call(builder, "__dh_rep_local",
               {thread_, as_word(builder, address), size_of_local(builder, variable), site_value(point.site)});

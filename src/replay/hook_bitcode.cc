@@ -17,6 +17,7 @@ llvm::StringRef hook_bitcode(Variant variant) {
     case Variant::kBare:
       return between(deadheat_replay_hooks_bare, deadheat_replay_hooks_bare_end);
     case Variant::kObserved:
+    case Variant::kLabelled:
       return between(deadheat_replay_hooks_observed, deadheat_replay_hooks_observed_end);
     case Variant::kLive:
       break;

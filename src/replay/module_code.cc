@@ -11,8 +11,13 @@
 
 namespace deadheat::replay {
 
+bool is_choice(const llvm::Instruction& instruction) {
+  const auto* const branch = llvm::dyn_cast<llvm::BranchInst>(&instruction);
+  return (branch != nullptr && branch->isConditional()) || llvm::isa<llvm::SwitchInst>(instruction);
+}
+
 Result<std::unique_ptr<ModuleCode>> ModuleCode::parse(recording::ModuleId id, const std::string& bitcode,
-                                                      llvm::LLVMContext& context) {
+                                                      llvm::LLVMContext& context, bool has_choices) {
   const std::string name = recording::to_string(id) + ".bc";
   llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
       llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, name), context);
@@ -26,10 +31,14 @@ Result<std::unique_ptr<ModuleCode>> ModuleCode::parse(recording::ModuleId id, co
   std::size_t index = 0;
   for (const FunctionPlan& function : code->plan_->functions()) {
     if (!function.points.empty()) code->first_sites_.emplace_back(function.points.front().site, index);
-    for (llvm::Instruction* end : unplanned_ends(function)) {
+    const auto add = [&](llvm::Instruction* end) {
       code->end_sites_[end] = code->site_count();
       code->ends_.emplace_back(Point{PointKind::kDropped, end, nullptr, code->site_count()}, index);
-    }
+    };
+    for (llvm::Instruction* end : unplanned_ends(function)) add(end);
+    if (has_choices)
+      for (llvm::BasicBlock& block : *function.function)
+        if (is_choice(*block.getTerminator())) add(block.getTerminator());
     code->functions_[function.function] = index++;
   }
   index = 0;

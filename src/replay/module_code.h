@@ -20,10 +20,14 @@ using instrument::record::ModulePlan;
 using instrument::record::Point;
 using instrument::record::PointKind;
 
+// Where control goes on by a value: a conditional branch, a switch.
+bool is_choice(const llvm::Instruction& instruction);
+
 class ModuleCode {
  public:
+  // `has_choices`: branches have sites too.
   static Result<std::unique_ptr<ModuleCode>> parse(recording::ModuleId id, const std::string& bitcode,
-                                                   llvm::LLVMContext& context);
+                                                   llvm::LLVMContext& context, bool has_choices = false);
 
   recording::ModuleId id() const { return id_; }
   llvm::Module& module() const { return *module_; }
@@ -36,9 +40,10 @@ class ModuleCode {
   // In the table of the module's globals.
   std::optional<std::size_t> index_of(const llvm::GlobalValue& global) const;
 
-  // Sites of the plan, and behind them those of ends of lives that are no points of it (local_lives.h).
+  // Sites of the plan, and behind them those of ends of lives that are no points of it (local_lives.h), and
+  // of choices.
   std::uint32_t site_count() const { return plan_->site_count() + static_cast<std::uint32_t>(ends_.size()); }
-  // REQUIRES: one of unplanned_ends.
+  // REQUIRES: one of unplanned_ends, or a choice.
   std::uint32_t site_of_end(const llvm::Instruction& end) const { return end_sites_.lookup(&end); }
 
   // Gives accesses that the optimiser took the line from one that a person recognises; once per function.

@@ -11,6 +11,7 @@
 
 #include "base/strong_id.h"
 #include "recording/item.h"
+#include "replay/labels.h"
 
 namespace deadheat::replay {
 
@@ -26,6 +27,10 @@ struct Access {
   bool is_atomic;
   bool is_sequenced =
       false;  // an atomic whose sequencer came before it; a load that teaches nothing has none
+  // In a labelled replay (flow.h): what the value depends on, and what its address does. A read's label
+  // includes its address's, and the sources that it is itself.
+  Label label{};
+  Label address_label{};
 };
 
 // A word of an invisible call's arguments.
@@ -66,6 +71,14 @@ class Observer {
   virtual void on_invisible_arguments(ThreadId, SiteId, std::span<const CallWord>) {}
   virtual void on_invisible_end(ThreadId) {}
   virtual bool wants_calls() const { return false; }
+
+  // In a labelled replay (Variant::kLabelled, flow.h) only. A read that an analysis wants to follow gets a
+  // label (World::labels): asked for every read, before on_access.
+  virtual Label source_of(const Access&) { return {}; }
+  // Control depends on a labelled value: the condition of a branch or switch, the target of an indirect call.
+  virtual void on_branch(ThreadId, SiteId, Label) {}
+  // Behind on_invisible_call: a label for each argument, one of them at least is not 0.
+  virtual void on_labelled_call(ThreadId, SiteId, Address, std::span<const Label>) {}
 };
 
 }  // namespace deadheat::replay

@@ -8,6 +8,7 @@ namespace deadheat::replay {
 
 Result<std::unique_ptr<Program>> Program::load(const recording::Reader& recording, Variant variant) {
   std::unique_ptr<Program> program(new Program);
+  program->variant_ = variant;
   program->loadings_ = recording.modules();
   Result<std::unique_ptr<Jit>> jit = Jit::create(variant);
   if (!jit) return jit.error();
@@ -52,7 +53,7 @@ Status Program::prepare(Instance& instance) {
     Result<std::string> bitcode = recording::read_bitcode(*instance.module);
     if (!bitcode) return bitcode.error();
     Result<std::unique_ptr<ModuleCode>> parsed =
-        ModuleCode::parse(instance.module->id, *bitcode, jit_->context());
+        ModuleCode::parse(instance.module->id, *bitcode, jit_->context(), variant_ == Variant::kLabelled);
     if (!parsed) return parsed.error();
     code = std::move(*parsed);
   }

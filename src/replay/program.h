@@ -69,6 +69,7 @@ class Program {
   Program() = default;
   Status prepare(Instance& instance);
 
+  Variant variant_ = Variant::kBare;
   std::vector<recording::ModuleLoading> loadings_;
   std::unique_ptr<Jit> jit_;
   std::unordered_map<std::uint64_t, std::unique_ptr<ModuleCode>> modules_;

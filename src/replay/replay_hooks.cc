@@ -115,3 +115,23 @@ void __dh_rep_call_begin(DhReplay* t, uint32_t frame, uint32_t site) {
 void __dh_rep_call_end(DhReplay* t, uint32_t frame) {
   if (kObserved) t->frame = frame;
 }
+
+// Labels: nearly all are 0.
+uint32_t __dh_rep_join(DhReplay* t, uint32_t a, uint32_t b) {
+  if (a == b || b == 0) return a;
+  return a == 0 ? b : __dh_rep_join_slow(t, a, b);
+}
+
+uint32_t __dh_rep_gather(DhReplay* t, const uint32_t* labels, uint32_t count) {
+  uint32_t all = labels[0];
+  for (uint32_t i = 1; i < count; ++i) all = __dh_rep_join(t, all, labels[i]);
+  return all;
+}
+
+void __dh_rep_spread(uint32_t* labels, uint32_t count, uint32_t label) {
+  for (uint32_t i = 0; i < count; ++i) labels[i] = label;
+}
+
+void __dh_rep_branch(DhReplay* t, uint32_t label, uint32_t site) {
+  if (label != 0) __dh_rep_observe_branch(t, label, site);
+}

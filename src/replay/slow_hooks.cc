@@ -1,5 +1,6 @@
 #include "replay/slow_hooks.h"
 
+#include "replay/flow.h"
 #include "replay/hook_bodies.h"
 #include "replay/hook_shapes.h"
 #include "replay/program.h"
@@ -65,6 +66,10 @@ void local_end(DhReplay* hot, std::uint64_t address, std::uint64_t size, std::ui
     observer->on_local_end(thread_of(hot).id(), SiteId(site), Address(address), size);
 }
 
+void copy_labels(DhReplay* hot, std::uint64_t to, std::uint64_t from, std::uint64_t size) {
+  if (hot->flow != nullptr) static_cast<Flow*>(hot->flow)->copy(Address(to), Address(from), size);
+}
+
 void* jump_buffer(DhReplay* hot, std::uint64_t environment) {
   return thread_of(hot).jump_buffer(environment);
 }
@@ -95,6 +100,9 @@ void __dh_rep_observe_invisible(DhReplay* hot, std::uint64_t target, std::uint32
     observer.on_invisible_call(thread_of(hot).id(), Address(target), SiteId(site));
     observer.on_invisible_arguments(thread_of(hot).id(), SiteId(site), std::span(arguments, count));
   });
+  if (hot->flow != nullptr)
+    static_cast<Flow*>(hot->flow)->begin_call(*hot, thread_of(hot).id(), SiteId(site), Address(target),
+                                              World::current()->observers());
 }
 
 void __dh_rep_observe_invisible_end(DhReplay* hot) { thread_of(hot).invisible_ends(); }
@@ -127,7 +135,18 @@ void __dh_rep_observe(DhReplay* hot, std::uint64_t address, std::uint64_t value,
                       (size_and_flags & kDhAccessWrite) != 0,
                       (size_and_flags & kDhAccessAtomic) != 0,
                       (size_and_flags & kDhAccessSequenced) != 0};
-  for (Observer* observer : World::current()->observers()) observer->on_access(access);
+  const std::vector<Observer*>& observers = World::current()->observers();
+  if (hot->flow != nullptr) return static_cast<Flow*>(hot->flow)->access(*hot, access, observers);
+  for (Observer* observer : observers) observer->on_access(access);
+}
+
+std::uint32_t __dh_rep_join_slow(DhReplay* hot, std::uint32_t a, std::uint32_t b) {
+  return static_cast<Flow*>(hot->flow)->labels.join(Label(a), Label(b)).value();
+}
+
+void __dh_rep_observe_branch(DhReplay* hot, std::uint32_t label, std::uint32_t site) {
+  for (Observer* observer : World::current()->observers())
+    observer->on_branch(thread_of(hot).id(), SiteId(site), Label(label));
 }
 
 void __dh_rep_observe_enter(DhReplay* hot, DhInstance* header, std::uint64_t function) {
@@ -165,6 +184,9 @@ std::span<const SlowHook> slow_hooks() {
       same("__dh_rep_compile", &__dh_rep_compile),
       same("__dh_rep_observe", &__dh_rep_observe),
       same("__dh_rep_observe_enter", &__dh_rep_observe_enter),
+      same("__dh_rep_join_slow", &__dh_rep_join_slow),
+      same("__dh_rep_observe_branch", &__dh_rep_observe_branch),
+      same("__dh_rep_copy_labels", &copy_labels),
       same("__dh_rep_fence", &fence),
       same("__dh_rep_resume", &resume),
       same("__dh_rep_unreachable", &unreachable),

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "replay/flow.h"
 #include "replay/hook_bodies.h"
 #include "replay/world.h"
 
@@ -113,6 +114,7 @@ void Thread::resume() {
       hot_->frames = static_cast<std::uint32_t*>(map(sizeof(std::uint32_t) * kDhMaxFrames));
     hot_->wants_calls = world_.wants_calls() ? 1 : 0;
     hot_->stop_at = world_.stop_of(id_);
+    hot_->flow = world_.flow();
     fiber_ = boost::context::fiber(std::allocator_arg, StackAllocator(),
                                    [this](boost::context::fiber&& scheduler) {
                                      scheduler_ = std::move(scheduler);
@@ -270,7 +272,18 @@ void Thread::callback() {
     live_calls_.back()->is_in_callback = true;
   }
   fetch();
+  // A call-back may come in the middle of anything (a signal does): the labels of what was interrupted stay.
+  Flow* const flow = world_.flow();
+  DhLabels interrupted;
+  if (flow != nullptr) {
+    interrupted = hot_->labels;
+    hot_->labels.callback = flow->begin_callback(id()).value();
+  }
   adapter(words);
+  if (flow != nullptr) {
+    flow->end_callback(*hot_, id());
+    hot_->labels = interrupted;
+  }
   hot_->frame = frame;
   if (open == 0) {
     base_has_returned_ = true;
@@ -374,6 +387,7 @@ void* Thread::jump_buffer(std::uint64_t environment) {
 
 void Thread::invisible_ends() {
   --open_calls_;
+  if (Flow* const flow = world_.flow()) flow->end_call(*hot_, id());
   world_.notify([&](Observer& observer) { observer.on_invisible_end(id()); });
 }
 

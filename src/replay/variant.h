@@ -8,6 +8,7 @@ namespace deadheat::replay {
 enum class Variant : std::uint8_t {
   kBare,      // verification only
   kObserved,  // and every access told to observers
+  kLabelled,  // observed, and every value carries a data-flow label (flow.h)
   kLive,      // and able to go on without the log (live/live_world.h)
 };
 

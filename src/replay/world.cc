@@ -7,6 +7,8 @@
 #include <array>
 #include <ctime>
 
+#include "recording/names.h"
+#include "replay/flow.h"
 #include "replay/program.h"
 
 namespace deadheat::replay {
@@ -80,14 +82,23 @@ Result<std::unique_ptr<World>> World::open(const recording::Reader& recording, V
   return world;
 }
 
-World::World(const recording::Reader& recording, Variant variant)
-    : recording_(recording), variant_(variant) {}
+World::World(const recording::Reader& recording, Variant variant) : recording_(recording), variant_(variant) {
+  if (variant != Variant::kLabelled) return;
+  flow_ = std::make_unique<Flow>();
+  add(*flow_);
+}
+
+Labels& World::labels() {
+  DEADHEAT_CHECK(flow_ != nullptr);
+  return flow_->labels;
+}
 
 World::~World() = default;
 
 bool World::is_compiling() const { return program_->is_compiling(); }
 
 bool World::wants_calls() const {
+  if (flow_ != nullptr) return true;
   for (const Observer* observer : observers_)
     if (observer->wants_calls()) return true;
   return false;
@@ -175,7 +186,8 @@ void World::run_in_order() {
     if (!must_stay(thread)) resume(thread);
   }
   if (failed_ == nullptr && stops_ != nullptr && unreachable_.empty())
-    unreachable_ = "the recording ended before the threads came to their accesses";
+    unreachable_ =
+        kept_back_.empty() ? "the recording ended before the threads came to their accesses" : kept_back_;
 }
 
 // --- Stops
@@ -219,6 +231,12 @@ bool World::must_stay(Thread& thread) {
         "follows "
         "from what another thread does after the access it has stopped at",
         next.number.value(), thread.id().value(), stops_->access_of(thread.id()));
+  else if (kept_back_.empty())
+    kept_back_ = fmt::format(
+        "the recorded order does not allow it: synchronisation {} of thread {} ({} {:#x}), without which not "
+        "all of them come to their accesses, follows from what another thread does after the access it has "
+        "stopped at",
+        next.number.value(), thread.id().value(), recording::to_string(next.kind), next.object.value());
   stops_->keep(thread.id(), next.number.value());
   return true;
 }

@@ -24,6 +24,8 @@
 
 namespace deadheat::replay {
 
+class Flow;
+class Labels;
 class Program;
 
 // Processor time of this process so far: what a busy machine does not change.
@@ -83,17 +85,19 @@ struct Summary {
 
 class World {
  public:
-  // `variant`: kObserved if there will be observers.
+  // `variant`: kObserved if there will be observers, kLabelled if they want data-flow labels.
   static Result<std::unique_ptr<World>> open(const recording::Reader& recording, Variant variant);
   ~World();
 
-  // REQUIRES: kObserved. Outlives the world.
+  // REQUIRES: not kBare. Outlives the world.
   void add(Observer& observer) { observers_.push_back(&observer); }
   // Once. An error: the recording is damaged, or its code does not run on this machine. A divergence is no
   // error of this function.
   Result<Summary> run(const RunOptions& options);
 
   Program& program() { return *program_; }
+  // The labels of values, and the sources that observers make. REQUIRES: kLabelled.
+  Labels& labels();
   // The call sites of a thread that runs, outermost first.
   std::vector<SiteId> stack_of(ThreadId thread) const;
 
@@ -110,6 +114,7 @@ class World {
     for (Observer* observer : observers_) tell(*observer);
   }
   const std::vector<Observer*>& observers() const { return observers_; }
+  Flow* flow() { return flow_.get(); }  // null if not labelled
   static World* current();
 
   // For live worlds. `continuation` outlives the world's last resume.
@@ -140,6 +145,7 @@ class World {
   const recording::Reader& recording_;
   const Variant variant_;
   std::unique_ptr<Program> program_;
+  std::unique_ptr<Flow> flow_;
   std::vector<Observer*> observers_;
   RunOptions options_;
   std::map<ThreadId, std::unique_ptr<Thread>> threads_;
@@ -154,6 +160,7 @@ class World {
   std::uint64_t pause_at_ = ~std::uint64_t{0};
   bool is_halting_ = false;  // every thread that comes to a sequencer waits there
   std::string unreachable_;  // why the stops cannot be reached
+  std::string kept_back_;    // the first one that had to stay without being asked to, and why
   std::uint64_t total_bytes_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <xxhash.h>
+#include <zstd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -26,24 +27,89 @@ inline void require_recording(bool condition) {
   if (!condition) std::abort();
 }
 
-// A log with one thread whose stream is `stream`, in chunks of `chunk` bytes, stored as they are.
-inline std::string log_of_stream(const std::string& stream, std::size_t chunk) {
+inline std::string log_header() {
   using namespace recording;
   LogHeader header{};
   std::memcpy(header.magic, kLogMagic, sizeof kLogMagic);
   header.version = kVersion;
-  std::string log(reinterpret_cast<const char*>(&header), sizeof header);
+  return {reinterpret_cast<const char*>(&header), sizeof header};
+}
+
+inline std::string chunk_of(std::uint32_t thread, std::uint64_t offset, const std::string& raw,
+                            const std::string& stored) {
+  recording::ChunkHeader head{};
+  head.magic = recording::kChunkMagic;
+  head.thread = thread;
+  head.offset = offset;
+  head.raw_bytes = static_cast<std::uint32_t>(raw.size());
+  head.stored_bytes = static_cast<std::uint32_t>(stored.size());
+  const std::string hashed = std::string(reinterpret_cast<const char*>(&head), 24) + stored;
+  head.hash = XXH3_64bits(hashed.data(), hashed.size());
+  return std::string(reinterpret_cast<const char*>(&head), sizeof head) + stored;
+}
+
+// A log with one thread whose stream is `stream`, in chunks of `chunk` bytes, stored as they are.
+inline std::string log_of_stream(const std::string& stream, std::size_t chunk) {
+  std::string log = log_header();
   for (std::size_t at = 0; at < stream.size(); at += chunk) {
     const std::string part = stream.substr(at, chunk);
-    ChunkHeader head{};
-    head.magic = kChunkMagic;
-    head.offset = at;
-    head.raw_bytes = head.stored_bytes = static_cast<std::uint32_t>(part.size());
-    const std::string hashed = std::string(reinterpret_cast<const char*>(&head), 24) + part;
-    head.hash = XXH3_64bits(hashed.data(), hashed.size());
-    log.append(reinterpret_cast<const char*>(&head), sizeof head);
-    log += part;
+    log += chunk_of(0, at, part, part);
   }
+  return log;
+}
+
+// A log as long runs leave them: several threads, several compressed chunks each, in turn; and then something
+// may happen to it. The first bytes of `script` say how much and what, the rest is a piece of a stream that
+// is repeated.
+//
+//   0: threads   1: how often   2: bytes a chunk   3: what happens   4-5: where
+//
+// Fuzzers keep their inputs small, so that a log of a megabyte has to be made from a few bytes.
+inline std::string large_log(const std::string& script) {
+  if (script.size() < 7) return log_header();
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(script[i]); };
+  const std::size_t threads = 1 + byte(0) % 4;
+  const std::string piece = script.substr(6);
+  const std::size_t bytes = std::min<std::size_t>(piece.size() * (1 + 16 * byte(1)), 1 << 19);
+  const std::size_t sizes[] = {997, 4096, 65536, recording::kUsualChunkBytes};
+  const std::size_t each = sizes[byte(2) % 4];
+  const std::size_t where = byte(4) | byte(5) << 8;
+  std::string stream;
+  while (stream.size() < bytes) stream += piece;
+  std::vector<std::string> chunks;
+  for (std::size_t at = 0; at < stream.size(); at += each)
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      const std::string raw = stream.substr(at, each);
+      std::string stored(ZSTD_compressBound(raw.size()), '\0');
+      const std::size_t size = ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), 1);
+      stored.resize(ZSTD_isError(size) != 0 ? stored.size() : size);
+      if (stored.size() >= raw.size()) stored = raw;
+      // Damage that a hash of the damaged bytes covers up.
+      if (byte(3) % 8 == 1 && chunks.size() == where % 16) stored[where % stored.size()] ^= 1;
+      chunks.push_back(chunk_of(static_cast<std::uint32_t>(thread), at, raw, stored));
+    }
+  const std::size_t one = where % chunks.size(), other = (where / 7) % chunks.size();
+  switch (byte(3) % 8) {
+    case 2:
+      std::swap(chunks[one], chunks[other]);
+      break;
+    case 3:
+      chunks.erase(chunks.begin() + static_cast<std::ptrdiff_t>(one));
+      break;
+    case 4:
+      chunks.insert(chunks.begin() + static_cast<std::ptrdiff_t>(one), chunks[other]);
+      break;
+    case 5:
+      chunks[one].resize(chunks[one].size() - 1 - where % chunks[one].size());
+      break;
+    case 6:
+      chunks[one][where % chunks[one].size()] ^= 4;
+      break;
+    default:
+      break;
+  }
+  std::string log = log_header();
+  for (const std::string& chunk : chunks) log += chunk;
   return log;
 }
 
@@ -133,6 +199,8 @@ inline void check_recording(const std::string& input) {
   if (input.empty()) return;
   const auto selector = static_cast<unsigned char>(input[0]);
   std::string rest = input.substr(1);
+  constexpr unsigned char kLarge = 250;
+  if (selector >= kLarge) return check_log(large_log(rest));
   switch (selector % 5) {
     case 0:
       check_log(std::move(rest));

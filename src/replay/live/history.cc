@@ -30,6 +30,20 @@ enum class History::Effect : std::uint8_t {
   kMutexInit,
   kAttributeType,
   kDetach,
+  kMap,
+  kLock,  // a mutex, perhaps once more
+  kUnlock,
+  kEmptySet,  // of signals
+  kFullSet,
+  kAddSignal,
+  kRemoveSignal,
+  kMask,
+  kSignalHandler,
+  kSignalAction,
+  kKeyCreate,
+  kSetSpecific,
+  kThreadExitHandler,
+  kSort,
 };
 
 namespace {
@@ -69,6 +83,26 @@ History::History(World& world) : world_(world) {
       {"pthread_mutex_init", Effect::kMutexInit},
       {"pthread_mutexattr_settype", Effect::kAttributeType},
       {"pthread_detach", Effect::kDetach},
+      {"mmap", Effect::kMap},
+      {"mmap64", Effect::kMap},
+      {"pthread_mutex_lock", Effect::kLock},
+      {"pthread_mutex_trylock", Effect::kLock},
+      {"pthread_mutex_timedlock", Effect::kLock},
+      {"pthread_mutex_unlock", Effect::kUnlock},
+      {"sigemptyset", Effect::kEmptySet},
+      {"sigfillset", Effect::kFullSet},
+      {"sigaddset", Effect::kAddSignal},
+      {"sigdelset", Effect::kRemoveSignal},
+      {"pthread_sigmask", Effect::kMask},
+      {"sigprocmask", Effect::kMask},
+      {"signal", Effect::kSignalHandler},
+      {"__sysv_signal", Effect::kSignalHandler},
+      {"sigaction", Effect::kSignalAction},
+      {"pthread_key_create", Effect::kKeyCreate},
+      {"pthread_setspecific", Effect::kSetSpecific},
+      {"__cxa_thread_atexit", Effect::kThreadExitHandler},
+      {"qsort", Effect::kSort},
+      {"qsort_r", Effect::kSort},
   };
   for (const auto& [name, effect] : known)
     if (const Address address = globals->address_of(name); address.value() != 0)
@@ -109,9 +143,15 @@ void History::on_sequencer(ThreadId id, SiteId site, const recording::Sequencer&
       return;
     case SequencerKind::kFreeing:
       return memory.freed(sequencer.object, site);
-    case SequencerKind::kMapped:
+    case SequencerKind::kMapped: {
+      // By the program (then its flags say what of), or a new thread's stack.
+      constexpr std::uint64_t kAnonymous = 0x20;
+      const bool is_anonymous =
+          effect == Effect::kMap && call->count > 3 && (call->words[3] & kAnonymous) != 0;
+      return memory.mapped(sequencer.object, sequencer.extra, is_anonymous);
+    }
     case SequencerKind::kUnmapping:
-      return memory.image().on_sequencer(id, site, sequencer);
+      return memory.unmapped(sequencer.object, sequencer.extra);
     case SequencerKind::kLockAcquired: {
       Lock& lock = locks[object];
       if (sequencer.is_shared()) {
@@ -157,6 +197,29 @@ void History::on_sequencer(ThreadId id, SiteId site, const recording::Sequencer&
   }
 }
 
+void History::set_action(int signal, Address action) {
+  constexpr std::uint64_t kSiginfo = 4;
+  const std::uint64_t handler = memory.image().read(action, 8).value_or(0);
+  const std::uint64_t flags = memory.image().read(Address(action.value() + kFlagsAt), 4).value_or(0);
+  signal_actions[signal] = {handler, (flags & kSiginfo) != 0};
+}
+
+std::uint64_t History::destructor_of(std::uint32_t key) const {
+  if (const auto found = specifics.destructors.find(key); found != specifics.destructors.end())
+    return found->second;
+  // Which number a key was given is known when the program has looked at it.
+  for (const auto& [where, destructor] : specifics.created)
+    if (memory.image().read(where, 4) == key) return destructor;
+  return 0;
+}
+
+std::uint32_t History::kind_of(Lock& lock, std::uint64_t mutex) {
+  // Where glibc has it, and PTHREAD_RECURSIVE_MUTEX_INITIALIZER puts it.
+  if (lock.kind == ~0u)
+    lock.kind = static_cast<std::uint32_t>(memory.image().read(Address(mutex + 16), 4).value_or(0));
+  return lock.kind & 3;
+}
+
 void History::see_handle(const Access& access) {
   const auto found = unseen_handles_.find(access.address.value());
   if (found == unseen_handles_.end() || access.size != 8) return;
@@ -164,7 +227,7 @@ void History::see_handle(const Access& access) {
   unseen_handles_.erase(found);
 }
 
-void History::on_call(const OpenCall& call) {
+void History::on_call(const Thread& thread, const OpenCall& call) {
   const Effect effect = effect_of(call.target);
   if (effect == Effect::kNone || call.count == 0) return;
   const std::uint64_t first = call.words[0];
@@ -178,6 +241,31 @@ void History::on_call(const OpenCall& call) {
       const auto next = std::ranges::min_element(
           found->second, {}, [&](ThreadId id) { return world_.threads().at(id)->last_number(); });
       found->second.erase(next);
+      return;
+    }
+    case Effect::kSignalAction:
+      if (call.count > 1 && call.words[1] != 0) set_action(static_cast<int>(first), Address(call.words[1]));
+      return;
+    case Effect::kSignalHandler:
+      if (call.count > 1) signal_actions[static_cast<int>(first)] = {call.words[1], false};
+      return;
+    case Effect::kMask:
+      if (call.count > 1 && call.words[1] != 0)
+        if (const auto set = memory.image().read(Address(call.words[1]), 8))
+          blocked_signals = masked(blocked_signals, static_cast<std::uint32_t>(first), *set);
+      return;
+    case Effect::kSetSpecific:
+      if (call.count > 1) specifics.values[{thread.id(), static_cast<std::uint32_t>(first)}] = call.words[1];
+      return;
+    case Effect::kThreadExitHandler:
+      if (call.count > 1) thread_exit_handlers[thread.id()].push_back({first, call.words[1], true});
+      return;
+    case Effect::kSort: {
+      if (call.count < 3 || call.words[2] == 0 || call.words[1] > (1 << 26) / call.words[2]) return;
+      std::string given(call.words[1] * call.words[2], '\0');
+      const std::span bytes(reinterpret_cast<std::uint8_t*>(given.data()), given.size());
+      if (memory.image().read(Address(first), bytes) == given.size())
+        sorts[thread.id()] = {Address(first), std::move(given)};
       return;
     }
     default:
@@ -197,6 +285,23 @@ void History::after_call(Thread& thread, const OpenCall& call) {
   switch (effect) {
     case Effect::kCreate:
       return memory.image().forget(Address(first), 8);
+    case Effect::kEmptySet:
+      return memory.image().write(Address(first), std::vector<std::uint8_t>(128, 0));
+    case Effect::kFullSet:
+      return memory.image().write(Address(first), std::vector<std::uint8_t>(128, 0xff));
+    case Effect::kAddSignal:
+    case Effect::kRemoveSignal: {
+      const auto set = memory.image().read(Address(first), 8);
+      if (!set || call.count < 2) return;
+      const std::uint64_t bit = bit_of(static_cast<std::uint32_t>(call.words[1]));
+      return memory.image().write(Address(first), effect == Effect::kAddSignal ? *set | bit : *set & ~bit, 8);
+    }
+    case Effect::kKeyCreate:
+      if (call.count > 1) specifics.created.emplace_back(Address(first), call.words[1]);
+      return memory.image().forget(Address(first), 4);
+    case Effect::kSort:
+      sorts.erase(thread.id());
+      return;
     case Effect::kGuardRelease:
       return memory.image().write(Address(first), 1, 1);
     case Effect::kOnce:
@@ -227,6 +332,21 @@ void History::after_call(Thread& thread, const OpenCall& call) {
         if (const auto found = mutex_attributes.find(call.words[1]); found != mutex_attributes.end())
           fresh.kind = found->second;
       locks[first] = fresh;
+      return;
+    }
+    case Effect::kLock:
+    case Effect::kUnlock: {
+      // Only the outermost of a recursive mutex's locks are in the log. A call without a sequencer by the
+      // owner is another one, or its end.
+      if (call.sequencers != 0) return;
+      const auto found = locks.find(first);
+      if (found == locks.end() || found->second.depth == 0 || found->second.owner != thread.id()) return;
+      Lock& lock = found->second;
+      if (kind_of(lock, first) != kRecursiveMutex) return;
+      if (effect == Effect::kLock)
+        ++lock.depth;
+      else if (lock.depth > 1)
+        --lock.depth;
       return;
     }
     case Effect::kDetach:
@@ -281,7 +401,11 @@ std::string key_of(const llvm::GlobalValue& global) {
 
 std::optional<std::uint64_t> History::thread_local_at(ThreadId thread,
                                                       const llvm::GlobalValue& global) const {
-  const auto found = thread_locals_.find({thread, key_of(global)});
+  return thread_local_at(thread, key_of(global));
+}
+
+std::optional<std::uint64_t> History::thread_local_at(ThreadId thread, const std::string& name) const {
+  const auto found = thread_locals_.find({thread, name});
   if (found == thread_locals_.end()) return std::nullopt;
   return found->second;
 }
@@ -297,6 +421,11 @@ void History::note_thread_local(ThreadId thread, const Instance& instance, const
 
 void History::complete() {
   globals->learn();
+  // A comparison that the sort is in looks at elements; what it says is not needed any more (models_sort.cc).
+  for (const auto& [id, sort] : sorts)
+    for (std::size_t i = 0; i < sort.given.size(); ++i)
+      if (const Address at(sort.array.value() + i); !memory.image().is_known(at))
+        memory.image().write(at, static_cast<std::uint8_t>(sort.given[i]), 1);
   for (auto& [id, known] : threads)
     if (known.handle == 0) known.handle = memory.allocate_static(8).value();
   // Streams that nobody has used yet: what they are called is all that matters.

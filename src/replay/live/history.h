@@ -45,6 +45,19 @@ struct ExitHandler {
   bool has_argument = false;
 };
 
+struct SignalAction {
+  std::uint64_t handler = 0;  // 0: the default, History::kIgnored
+  bool has_info = false;      // it takes three arguments
+};
+
+// Thread-specific data of pthread keys.
+struct Specifics {
+  std::map<std::pair<ThreadId, std::uint32_t>, std::uint64_t> values;  // by thread and key
+  std::map<std::uint32_t, std::uint64_t> destructors;                  // of keys of the live world
+  std::vector<std::pair<Address, std::uint64_t>> created;              // before: where the key is, its own
+  std::uint32_t next_key = 1000;
+};
+
 struct KnownThread {
   bool has_ended = false;
   bool is_joined = false;
@@ -76,12 +89,17 @@ struct History final : public Observer {
   }
   void on_sequencer(ThreadId thread, SiteId site, const recording::Sequencer& sequencer) override;
 
+  // Of a mutex: kRecursiveMutex, or another kind of pthread_mutexattr_settype.
+  static constexpr std::uint32_t kRecursiveMutex = 1;
+  std::uint32_t kind_of(Lock& lock, std::uint64_t mutex);
+
   // From the hooks.
-  void on_call(const OpenCall& call);
+  void on_call(const Thread& thread, const OpenCall& call);
   void after_call(Thread& thread, const OpenCall& call);
   void on_opaque(Thread& thread, SiteId site, std::uint64_t value);
 
   // Addresses of thread-local variables.
+  std::optional<std::uint64_t> thread_local_at(ThreadId thread, const std::string& name) const;
   std::optional<std::uint64_t> thread_local_at(ThreadId thread, const llvm::GlobalValue& global) const;
   void note_thread_local(ThreadId thread, const Instance& instance, const llvm::GlobalValue& global,
                          std::uint64_t address);
@@ -104,6 +122,28 @@ struct History final : public Observer {
   std::vector<ExitHandler> exit_handlers;
   std::map<ThreadId, KnownThread> threads;
   std::unordered_map<std::uint64_t, std::uint32_t> mutex_attributes;
+  std::map<int, SignalAction> signal_actions;
+  std::uint64_t blocked_signals = 0;
+  Specifics specifics;
+  std::map<ThreadId, std::vector<ExitHandler>> thread_exit_handlers;
+  struct Sort {
+    Address array;
+    std::string given;
+  };
+  std::map<ThreadId, Sort> sorts;  // that have not ended
+
+  // Signals: sets of them are words with a bit each.
+  static constexpr std::uint64_t kIgnored = 1;    // SIG_IGN
+  static constexpr std::uint64_t kFlagsAt = 136;  // in struct sigaction
+  static std::uint64_t bit_of(std::uint32_t signal) {
+    return signal == 0 || signal > 64 ? 0 : std::uint64_t{1} << (signal - 1);
+  }
+  static std::uint64_t masked(std::uint64_t before, std::uint32_t how, std::uint64_t set) {
+    return how == 0 ? before | set : how == 1 ? before & ~set : set;
+  }
+  // From a struct sigaction in memory.
+  void set_action(int signal, Address action);
+  std::uint64_t destructor_of(std::uint32_t key) const;  // 0 if none
 
  private:
   enum class Effect : std::uint8_t;

@@ -179,7 +179,7 @@ void __dh_rep_live_invisible(DhReplay* hot, std::uint64_t target, std::uint32_t 
   const bool is_told = hot->wants_calls != 0;
   __dh_rep_observe_invisible(hot, target, site);
   History* const history = History::current();
-  if (history != nullptr) history->on_call(call);
+  if (history != nullptr) history->on_call(thread, call);
   // Frames between here and the log own nothing, and may be left by a jump: so the vector is the thread's.
   thread.live_calls().push_back(&call);
   if (hot->run == 0) thread.invisible();

@@ -4,6 +4,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include "replay/live/models.h"
@@ -133,6 +134,70 @@ void LiveWorld::step(Thread& thread) {
   LiveThread& self = of(thread);
   if (self.turn == 0) yield(self);
   --self.turn;
+  if (self.pending_signals != 0) take_signals(self);
+}
+
+// --- Signals
+
+namespace {
+
+bool is_ignored_by_default(int signal) {
+  return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
+}
+
+}  // namespace
+
+void LiveWorld::handle(LiveThread& thread, int signal, std::uint64_t address) {
+  const SignalAction action = history_.signal_actions[signal];
+  std::vector<std::uint64_t> words = {static_cast<std::uint64_t>(signal)};
+  if (action.has_info) {
+    const Address info = memory().allocate_static(128 + 1024);  // and a context that says nothing
+    memory().zero(info, 128 + 1024);
+    store_number(info, static_cast<std::uint64_t>(signal), 4);
+    store_number(Address(info.value() + 16), address, 8);
+    words.insert(words.end(), {info.value(), info.value() + 128});
+  }
+  // What it interrupted has results and arguments of its own.
+  DhReplay& hot = *thread.thread->hot();
+  std::uint64_t results[kDhMaxResults];
+  std::copy_n(thread.results, kDhMaxResults, results);
+  const std::uint64_t* const call_words = hot.call_words;
+  const std::uint64_t call_word_count = hot.call_word_count;
+  call_function(thread, action.handler, words);
+  std::copy_n(results, kDhMaxResults, thread.results);
+  hot.call_words = call_words;
+  hot.call_word_count = call_word_count;
+}
+
+void LiveWorld::take_signals(LiveThread& thread) {
+  while (const std::uint64_t ready = thread.pending_signals & ~history_.blocked_signals) {
+    const int signal = __builtin_ctzll(ready) + 1;
+    thread.pending_signals &= ~History::bit_of(static_cast<std::uint32_t>(signal));
+    handle(thread, signal, 0);
+  }
+}
+
+void LiveWorld::send(LiveThread& from, LiveThread& to, int signal) {
+  const std::uint64_t bit = History::bit_of(static_cast<std::uint32_t>(signal));
+  const std::uint64_t handler = history_.signal_actions[signal].handler;
+  if ((history_.blocked_signals & bit) == 0) {
+    if (handler == History::kIgnored || (handler == 0 && is_ignored_by_default(signal))) return;
+    if (handler == 0) end(OutcomeKind::kSignal, signal, "sent by the program itself");
+  }
+  to.pending_signals |= bit;
+  if (&from == &to) take_signals(to);
+}
+
+void LiveWorld::die_of(int signal, std::uint64_t address, const std::string& what) {
+  LiveThread* const self = running_;
+  const std::uint64_t handler = history_.signal_actions[signal].handler;
+  if (self != nullptr && handler > History::kIgnored && !self->is_in_fault &&
+      world_.program().function_at(Address(handler)) != nullptr) {
+    self->is_in_fault = true;
+    handle(*self, signal, address);
+    end(OutcomeKind::kSignal, signal, what + "; the program's handler returned");
+  }
+  end(OutcomeKind::kSignal, signal, what);
 }
 
 void LiveWorld::yield(LiveThread& thread) {
@@ -177,15 +242,18 @@ std::string LiveWorld::describe(Address address) const {
   if (const auto block = history_.memory.block_around(address))
     text += fmt::format(", byte {} of {} block of {} bytes", address.value() - block->first.value(),
                         block->second.is_freed ? "a freed" : "a", block->second.size);
+  else if (const auto mapping = history_.memory.mappings().around(address))
+    text += fmt::format(", byte {} of a mapping of {} bytes", address.value() - mapping->first.value(),
+                        mapping->second);
   return text;
 }
 
 void LiveWorld::check(Address address, std::uint64_t size, bool is_write) {
   if (size == 0) return;
   if (address.value() < 65536 || address.value() + size > std::uint64_t{1} << 47)
-    end(OutcomeKind::kSignal, 11,
-        fmt::format("{} of {} bytes at {:#x}{}", is_write ? "write" : "read", size, address.value(),
-                    address.value() < 65536 ? ", a null pointer or next to it" : ""));
+    die_of(11, address.value(),
+           fmt::format("{} of {} bytes at {:#x}{}", is_write ? "write" : "read", size, address.value(),
+                       address.value() < 65536 ? ", a null pointer or next to it" : ""));
   if (memory().is_freed(address, size)) {
     const auto block = memory().block_around(address);
     std::string where;
@@ -195,6 +263,10 @@ void LiveWorld::check(Address address, std::uint64_t size, bool is_write) {
         fmt::format("use after free: {} of {} bytes at {}{}", is_write ? "write" : "read", size,
                     describe(address), where));
   }
+  if (memory().mappings().is_unmapped(address, size))
+    die_of(11, address.value(),
+           fmt::format("{} of {} bytes at {:#x}, which was unmapped", is_write ? "write" : "read", size,
+                       address.value()));
   if (is_write && !memory().is_plausible(address))
     end(OutcomeKind::kUnknownMemory, 0,
         fmt::format("write of {} bytes at {:#x}, where the recording saw nothing", size, address.value()));
@@ -423,6 +495,7 @@ void LiveWorld::run(Thread& thread) {
 }
 
 void LiveWorld::end_thread(LiveThread& thread, std::uint64_t result) {
+  run_thread_exit(*this, thread);
   synchronise(*thread.thread);
   KnownThread& known = history_.threads[thread.thread->id()];
   known.has_ended = true;
@@ -460,6 +533,7 @@ LiveThread* LiveWorld::thread_of_handle(std::uint64_t handle, ThreadId& id) {
 void LiveWorld::exit_process(LiveThread& thread, int code, bool runs_handlers) {
   if (runs_handlers && !is_exiting_) {
     is_exiting_ = true;
+    run_thread_exit(*this, thread);
     while (!history_.exit_handlers.empty()) {
       const ExitHandler handler = history_.exit_handlers.back();
       history_.exit_handlers.pop_back();

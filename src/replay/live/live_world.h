@@ -88,6 +88,8 @@ struct LiveThread {
   std::optional<Exception> flying;
   std::vector<std::shared_ptr<Exception>> caught;
   std::uint64_t errno_at = 0;
+  std::uint64_t pending_signals = 0;  // sent to it and not taken yet (History::bit_of)
+  bool is_in_fault = false;           // runs a handler of a fault
 };
 
 class LiveWorld;
@@ -147,7 +149,12 @@ class LiveWorld final : public Continuation {
   History& history() { return history_; }
   Globals& globals() { return *history_.globals; }
   World& world() { return world_; }
+  static constexpr std::uint32_t kProcess = 4711;  // the process's number, to itself
   [[noreturn]] void end(OutcomeKind kind, std::int64_t code, std::string what);
+  // A signal that ends the program, after the program's own handler for it if there is one.
+  [[noreturn]] void die_of(int signal, std::uint64_t address, const std::string& what);
+  // A signal from one thread of the program to another.
+  void send(LiveThread& from, LiveThread& to, int signal);
   // Checks that bytes may be read or written; a crash or memory error is the end.
   void check(Address address, std::uint64_t size, bool is_write);
   std::uint8_t load_byte(Address address);
@@ -183,6 +190,9 @@ class LiveWorld final : public Continuation {
  private:
   LiveThread& of(Thread& thread) { return threads_.at(thread.id()); }
   void adopt_threads();
+  // Runs the handlers of signals that were sent to a thread and are not blocked.
+  void take_signals(LiveThread& thread);
+  void handle(LiveThread& thread, int signal, std::uint64_t address);
   void resume(LiveThread& thread, std::uint64_t turn);
   void run_regions(LiveThread& first, LiveThread& second);
   [[noreturn]] void run_all();

@@ -20,6 +20,22 @@ void Memory::allocated(Address address, std::uint64_t size, bool is_live) {
   while (at != blocks_.end() && at->first < address.value() + std::max<std::uint64_t>(size, 1))
     at = blocks_.erase(at);
   blocks_[address.value()] = Block{size, false, is_live, SiteId()};
+  mappings_.forget(address, size);
+}
+
+void Memory::mapped(Address address, std::uint64_t size, bool is_zero) {
+  image_.forget(address, size);
+  mappings_.map(address, size);
+  // Of something larger a program uses a part, and which one nobody knows yet.
+  constexpr std::uint64_t kMost = 64 << 20;
+  const std::vector<std::uint8_t> zeros(kPage);
+  for (std::uint64_t at = 0; is_zero && size <= kMost && at < size; at += kPage)
+    image_.write(Address(address.value() + at), std::span(zeros).first(std::min(kPage, size - at)));
+}
+
+void Memory::unmapped(Address address, std::uint64_t size) {
+  image_.forget(address, size);
+  mappings_.unmap(address, size);
 }
 
 void Memory::freed(Address address, SiteId site) {
@@ -67,6 +83,12 @@ Address Memory::allocate(std::uint64_t size, std::uint64_t alignment) {
   return Address(start);
 }
 
+Address Memory::reserve(std::uint64_t size) {
+  const std::uint64_t start = (next_heap_ + kPage - 1) & ~(kPage - 1);
+  next_heap_ = start + size + kPage;
+  return Address(start);
+}
+
 Address Memory::allocate_static(std::uint64_t size) {
   const Address start(next_static_);
   next_static_ += (size + 127) & ~std::uint64_t{63};  // declarations have no size
@@ -91,6 +113,13 @@ void Memory::note(std::uint64_t address, std::uint64_t size) {
   if (address >= kStacksStart && address < kStaticStart) return;  // locals
   for (std::uint64_t word = address & ~std::uint64_t{7}; word < address + size; word += 8)
     if (!before_.contains(word)) before_.emplace(word, word_at(word));
+}
+
+void Memory::zero(Address address, std::uint64_t size) {
+  const std::vector<std::uint8_t> zeros(std::min<std::uint64_t>(size, 1 << 20));
+  for (std::uint64_t at = 0; at < size; at += zeros.size())
+    store(Address(address.value() + at),
+          std::span(zeros).first(std::min<std::uint64_t>(zeros.size(), size - at)));
 }
 
 void Memory::store(Address address, std::span<const std::uint8_t> bytes) {
@@ -125,7 +154,7 @@ void Memory::copy(Address to, Address from, std::uint64_t size) {
 bool Memory::is_plausible(Address address) const {
   if (address.value() < 65536 || address.value() >= std::uint64_t{1} << 47) return false;
   return (address.value() >= kHeapStart && address.value() < kLimit) || image_.has_page(address) ||
-         block_around(address).has_value();
+         mappings_.is_mapped(address) || block_around(address).has_value();
 }
 
 std::vector<Memory::Change> Memory::changes() const {

@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "replay/live/mappings.h"
 #include "replay/memory_image.h"
 
 namespace deadheat::replay::live {
@@ -50,10 +51,18 @@ class Memory {
   std::optional<std::pair<Address, Block>> block_around(Address address) const;
   bool is_freed(Address address, std::uint64_t size) const;
 
+  // --- What the program maps by itself. `is_zero`: its bytes are 0 then.
+  void mapped(Address address, std::uint64_t size, bool is_zero);
+  void unmapped(Address address, std::uint64_t size);
+  const Mappings& mappings() const { return mappings_; }
+
   // --- The live world
   // A new block; its bytes are kFreshByte. `alignment` is a power of two.
   Address allocate(std::uint64_t size, std::uint64_t alignment = 16);
   Address allocate_static(std::uint64_t size);
+  // Addresses for a mapping, whole pages.
+  Address reserve(std::uint64_t size);
+  void zero(Address address, std::uint64_t size);  // as a store
   // Writes with a note of what was there before the world went live.
   void store(Address address, std::span<const std::uint8_t> bytes);
   void store(Address address, std::uint64_t value, std::uint32_t size);
@@ -80,6 +89,7 @@ class Memory {
   MemoryImage image_;
   std::map<std::uint64_t, Block> blocks_;
   std::unordered_set<std::uint64_t> pages_with_freed_;
+  Mappings mappings_;
   std::uint64_t next_heap_ = kHeapStart;
   std::uint64_t next_static_ = kStaticStart;
   // By word: value and known bytes before the first change.

@@ -33,6 +33,14 @@ std::span<const Model> output_models();
 std::span<const Model> thread_models();
 std::span<const Model> process_models();
 std::span<const Model> cxx_models();
+std::span<const Model> cxx_container_models();
+std::span<const Model> cxx_string_models();
 std::span<const Model> number_models();
+std::span<const Model> signal_models();
+std::span<const Model> sort_models();
+std::span<const Model> specific_models();
+
+// What a thread does when it ends: destructors of its thread-local variables and of pthread keys' values.
+void run_thread_exit(LiveWorld& live, LiveThread& thread);
 
 }  // namespace deadheat::replay::live

@@ -41,11 +41,7 @@ void do_calloc(ModelCall& call) {
   const std::uint64_t count = call.word(0), each = call.word(1);
   if (each != 0 && count > kMost / each) return call.result(std::uint64_t{0});
   const Address block = call.live.memory().allocate(count * each);
-  const std::string zeros(std::min<std::uint64_t>(count * each, 1 << 20), '\0');
-  for (std::uint64_t at = 0; at < count * each; at += zeros.size())
-    call.live.store_bytes(
-        Address(block.value() + at),
-        std::string_view(zeros).substr(0, std::min<std::uint64_t>(zeros.size(), count * each - at)));
+  call.live.memory().zero(block, count * each);
   call.result(block.value());
 }
 
@@ -90,6 +86,37 @@ void do_usable_size(ModelCall& call) {
   call.result(block == nullptr ? std::uint64_t{0} : block->size);
 }
 
+// --- Mappings
+
+constexpr std::uint64_t kFailed = ~std::uint64_t{0};
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kFixed = 0x10, kAnonymous = 0x20;  // of mmap's flags
+
+// (address, size, protection, flags, file, offset)
+void do_mmap(ModelCall& call) {
+  if ((call.word(3) & kAnonymous) == 0) call.live.end(OutcomeKind::kLeft, 0, "mmap of a file");
+  const std::uint64_t size = (call.word(1) + kPage - 1) & ~(kPage - 1);
+  if (size == 0 || size > kMost) return call.result(kFailed);
+  const bool is_fixed = (call.word(3) & kFixed) != 0;
+  const Address at = is_fixed ? call.address(0) : call.live.memory().reserve(size);
+  call.live.memory().mapped(at, size, /*is_zero=*/true);
+  call.result(at.value());
+}
+
+void do_munmap(ModelCall& call) {
+  if (call.word(0) % kPage != 0) return call.result(kFailed);
+  call.live.memory().unmapped(call.address(0), (call.word(1) + kPage - 1) & ~(kPage - 1));
+  call.result(std::uint64_t{0});
+}
+
+// Advice that changes no byte, and the one that does.
+void do_madvise(ModelCall& call) {
+  constexpr std::uint32_t kDontNeed = 4;
+  if (call.word32(2) == kDontNeed) call.live.end(OutcomeKind::kLeft, 0, "madvise(MADV_DONTNEED)");
+  call.result(std::uint64_t{0});
+}
+void do_zero(ModelCall& call) { call.result(std::uint64_t{0}); }
+
 void do_new(ModelCall& call) {
   if (call.word(0) > kMost) call.live.end(OutcomeKind::kLeft, 0, "operator new that throws std::bad_alloc");
   call.result(call.live.memory().allocate(std::max<std::uint64_t>(1, call.word(0))).value());
@@ -113,6 +140,15 @@ std::span<const Model> allocation_models() {
       {"memalign", do_aligned_alloc, again},
       {"posix_memalign", do_posix_memalign, again},
       {"malloc_usable_size", do_usable_size},
+      {"mmap", do_mmap, again},
+      {"mmap64", do_mmap, again},
+      {"munmap", do_munmap, again},
+      {"madvise", do_madvise},
+      {"posix_madvise", do_zero},
+      {"mprotect", do_zero},
+      {"msync", do_zero},
+      {"mlock", do_zero},
+      {"munlock", do_zero},
       {"_Znwm", do_new, again},
       {"_Znam", do_new, again},
       {"_ZnwmRKSt9nothrow_t", do_malloc, again},

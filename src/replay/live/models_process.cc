@@ -13,9 +13,7 @@ void do_exit(ModelCall& call) { call.live.exit_process(call.self, static_cast<in
 void do_quick_exit(ModelCall& call) {
   call.live.exit_process(call.self, static_cast<int>(call.word(0)), false);
 }
-void do_abort(ModelCall& call) {
-  call.live.end(OutcomeKind::kSignal, 6, fmt::format("call of {}", call.name));
-}
+void do_abort(ModelCall& call) { call.live.die_of(6, 0, fmt::format("call of {}", call.name)); }
 void do_terminate(ModelCall& call) { call.live.end(OutcomeKind::kSignal, 6, "std::terminate"); }
 
 // (assertion, file, line, function)
@@ -63,8 +61,10 @@ void do_gettimeofday(ModelCall& call) { put_time(call, call.address(0), 1000); }
 void do_clock(ModelCall& call) { call.result(call.live.now() / 1000 % kNanoseconds); }
 void do_chrono_now(ModelCall& call) { call.result(call.live.now()); }
 
-void do_getpid(ModelCall& call) { call.result(std::uint64_t{4711}); }
-void do_gettid(ModelCall& call) { call.result(std::uint64_t{4711} + call.self.thread->id().value()); }
+void do_getpid(ModelCall& call) { call.result(std::uint64_t{LiveWorld::kProcess}); }
+void do_gettid(ModelCall& call) {
+  call.result(std::uint64_t{LiveWorld::kProcess} + call.self.thread->id().value());
+}
 void do_getenv(ModelCall& call) { call.result(std::uint64_t{0}); }
 void do_processors(ModelCall& call) { call.result(std::uint64_t{2}); }
 void do_nothing(ModelCall& call) { call.result(std::uint64_t{0}); }
@@ -74,6 +74,7 @@ void do_longjmp(ModelCall& call) {
   Thread& thread = *call.self.thread;
   if (!thread.has_jump_buffer(environment))
     call.live.end(OutcomeKind::kLeft, 0, "longjmp to where no setjmp was");
+  call.self.is_in_fault = false;
   call.self.jump_value = call.word32(1) == 0 ? 1 : call.word32(1);
   thread.jump(environment);
 }
@@ -92,7 +93,6 @@ std::span<const Model> process_models() {
       {"_ZSt21__glibcxx_assert_failPKciS0_S0_", do_glibcxx_assert},
       {"__stack_chk_fail", do_stack_check},
       {"__cxa_atexit", do_cxa_atexit},
-      {"__cxa_thread_atexit", do_nothing},
       {"atexit", do_atexit},
       {"__errno_location", do_errno},
       {"time", do_time},
@@ -108,13 +108,6 @@ std::span<const Model> process_models() {
       {"get_nprocs", do_processors},
       {"_ZNSt6thread20hardware_concurrencyEv", do_processors},
       {"setlocale", do_nothing},
-      {"signal", do_nothing},
-      {"sigaction", do_nothing},
-      {"sigemptyset", do_nothing},
-      {"sigaddset", do_nothing},
-      {"sigfillset", do_nothing},
-      {"pthread_sigmask", do_nothing},
-      {"sigprocmask", do_nothing},
       {"longjmp", do_longjmp},
       {"_longjmp", do_longjmp},
       {"siglongjmp", do_longjmp},

@@ -22,9 +22,7 @@ Lock& lock_at(LiveWorld& live, std::uint64_t address) { return live.history().lo
 bool is_held(const Lock& lock) { return lock.depth != 0; }
 
 std::uint32_t kind_of(LiveWorld& live, std::uint64_t mutex, Lock& lock) {
-  if (lock.kind == ~0u)
-    lock.kind = static_cast<std::uint32_t>(live.memory().image().read(Address(mutex + 16), 4).value_or(0));
-  return lock.kind & 3;
+  return live.history().kind_of(lock, mutex);
 }
 
 std::string owner_text(LiveWorld& live, std::uint64_t address, const char* what) {
@@ -119,9 +117,10 @@ void wait(ModelCall& call, std::uint64_t condition, std::uint64_t mutex, bool ha
   LiveWorld& live = call.live;
   const ThreadId self = id_of(call);
   auto& waiters = live.history().waiters;
+  std::uint32_t depth = 1;
   if (!has_released) {
     live.synchronise(call.self);
-    lock_at(live, mutex).depth = 0;
+    depth = std::exchange(lock_at(live, mutex).depth, 0);
     waiters[condition].push_back(self);
   }
   const auto is_woken = [&waiters, condition, self] {
@@ -134,7 +133,7 @@ void wait(ModelCall& call, std::uint64_t condition, std::uint64_t mutex, bool ha
              [&live, mutex] { return !is_held(lock_at(live, mutex)); });
   Lock& lock = lock_at(live, mutex);
   lock.owner = self;
-  lock.depth = 1;
+  lock.depth = std::max(depth, 1u);
   call.result(is_in_time ? std::uint64_t{0} : kTimedOut);
 }
 
