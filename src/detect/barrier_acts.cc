@@ -112,18 +112,18 @@ void BarrierActs::objects_of(std::uint64_t index, std::vector<std::uint32_t>& ob
 
 // Members that something other than one call can touch.
 const std::vector<std::uint32_t>& BarrierActs::active_members(std::uint32_t set) {
-  if (!active_[set]) {
-    active_[set].emplace();
-    if (set >= names_.reachable.size()) {
-      if (std::uint32_t name = thread_object_[set - names_.reachable.size()]; name != kNoObject)
-        active_[set]->push_back(name);
-      return *active_[set];
-    }
-    for (ObjectId location : names_.reachable.at(set)) {
-      if (uses_[location.index()] >= 2) active_[set]->push_back(static_cast<std::uint32_t>(location.value()));
-    }
+  std::optional<std::vector<std::uint32_t>>& known = active_[set];
+  if (known) return *known;
+  std::vector<std::uint32_t>& members = known.emplace();
+  if (set >= names_.reachable.size()) {
+    if (std::uint32_t name = thread_object_[set - names_.reachable.size()]; name != kNoObject)
+      members.push_back(name);
+    return members;
   }
-  return *active_[set];
+  for (ObjectId location : names_.reachable.at(set)) {
+    if (uses_[location.index()] >= 2) members.push_back(static_cast<std::uint32_t>(location.value()));
+  }
+  return members;
 }
 
 bool BarrierActs::reaches(std::uint32_t thread, std::uint32_t lock) const {

@@ -151,7 +151,8 @@ Status Suppressions::parse(std::string_view text, const std::string& path) {
     number++;
     if (line.empty() || line[0] == '#') continue;
     auto fail = [&](const std::string& what) {
-      return Error{path + ":" + std::to_string(number) + ": " + what};
+      std::string message = path;
+      return Error{message.append(":").append(std::to_string(number)).append(": ").append(what)};
     };
     std::size_t colon = line.find(':');
     std::string_view name = trimmed(line.substr(0, colon));

@@ -109,11 +109,12 @@ Entry* find_or_make(uint64_t id) {
 
 Entry* object(Kind kind, uint64_t a, uint64_t b = 0) { return find_or_make(id_of(kind, a, b)); }
 
+constexpr uint64_t kOverflowPosition = uint64_t{kBuckets} * kWays;
 uint64_t position(const Entry* entry) {
-  return entry == &overflow ? kBuckets * kWays : static_cast<uint64_t>(entry - &table[0][0]);
+  return entry == &overflow ? kOverflowPosition : static_cast<uint64_t>(entry - &table[0][0]);
 }
 Entry* at_position(uint64_t position) {
-  return position == kBuckets * kWays ? &overflow : &table[0][0] + position;
+  return position == kOverflowPosition ? &overflow : &table[0][0] + position;
 }
 
 // --- What the kernel knows
