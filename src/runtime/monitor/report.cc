@@ -5,6 +5,7 @@
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
+#include "runtime/platform/pair_table.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
 #include "runtime/platform/spinlock.h"
@@ -21,21 +22,10 @@ platform::Spinlock report_lock;
 // --- One finding per pair of places
 // -------------------------------------------------------------------------------------
 
-struct Place {
-  uintptr_t pc = 0;
-  AccessType type = AccessType::kRead;
+using Place = platform::Place<AccessType>;
+platform::PairTable<AccessType> known;
 
-  friend bool operator==(const Place&, const Place&) = default;
-};
-struct Known {
-  Place first, second;
-  uint64_t instances;
-};
-Known* known;
-size_t known_count;
-size_t known_capacity;
-
-// In front of the list, so that a race that is found again and again costs next to nothing.
+// In front of the table and its lock, so that a race that is found again and again costs next to nothing.
 struct Recent {
   uint64_t key;
   uint64_t index;
@@ -46,28 +36,6 @@ uint64_t key_of(const Place& a, const Place& b) {
   uint64_t const one = a.pc * 4 + static_cast<uint64_t>(a.type);
   uint64_t const two = b.pc * 4 + static_cast<uint64_t>(b.type);
   return one * 0x9E3779B97F4A7C15ull ^ two * 0xC2B2AE3D27D4EB4Full;
-}
-
-// REQUIRES: report_lock. The number of the pair, and whether it is new.
-size_t find_pair(const Place& a, const Place& b, bool* fresh) {
-  for (size_t i = 0; i < known_count; ++i) {
-    if (known[i].first == a && known[i].second == b) {
-      ++known[i].instances;
-      *fresh = false;
-      return i;
-    }
-  }
-  if (known_count == known_capacity) {
-    size_t const capacity = known_capacity == 0 ? 64 : known_capacity * 2;
-    auto* const grown = static_cast<Known*>(platform::allocate(capacity * sizeof(Known)));
-    for (size_t i = 0; i < known_count; ++i) grown[i] = known[i];
-    platform::release(known, known_capacity * sizeof(Known));
-    known = grown;
-    known_capacity = capacity;
-  }
-  known[known_count] = {a, b, 1};
-  *fresh = true;
-  return known_count++;
 }
 
 // --- Races the program declared benign
@@ -158,7 +126,7 @@ void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const 
   Thread* const other_thread = thread_of_number(number);
   if (other_thread == nullptr) return;
   bool fresh = false;
-  size_t const index = find_pair(first, second, &fresh);
+  size_t const index = known.note(first, second, &fresh);
   if (!fresh) {
     // Often enough to be counted roughly, seldom enough to cost nothing.
     if (known[index].instances >= 100) __atomic_store_n(&seen.key, key, __ATOMIC_RELAXED);
@@ -198,12 +166,12 @@ void trace_monitor(const Thread* thread, const char* what, AccessType type, uint
   raw_write(line);
 }
 
-uint64_t races_reported() { return __atomic_load_n(&known_count, __ATOMIC_RELAXED); }
+uint64_t races_reported() { return known.size(); }
 
 void write_end(int status) {
   SpinGuard const guard(report_lock);
-  if (platform::options().log == nullptr && known_count == 0) return;
-  for (size_t i = 0; i < known_count; ++i) {
+  if (platform::options().log == nullptr && known.size() == 0) return;
+  for (size_t i = 0; i < known.size(); ++i) {
     if (known[i].instances == 1) continue;
     Text line;
     line.append("{\"t\":\"instances\",\"race\":%zu,\"count\":%lu}\n", i, known[i].instances);
@@ -232,7 +200,7 @@ void report_fork_preparing() { report_lock.lock(); }
 void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
   platform::raw_log_fork_child();
-  known_count = 0;
+  known.clear();
   for (Recent& r : recent) r = {};
   if (current_thread != nullptr) current_thread->info.reported = false;
   report_lock.unlock();

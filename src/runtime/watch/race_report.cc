@@ -6,6 +6,7 @@
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
+#include "runtime/platform/pair_table.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
 #include "runtime/platform/spinlock.h"
@@ -28,19 +29,8 @@ platform::Spinlock report_lock;
 // --- One finding per pair of places
 // -------------------------------------------------------------------------------------
 
-struct Place {
-  uintptr_t pc = 0;
-  AccessType type = AccessType::kRead;
-
-  friend bool operator==(const Place&, const Place&) = default;
-};
-struct Known {
-  Place first, second;
-  uint64_t instances;
-};
-Known* known;
-size_t known_count;
-size_t known_capacity;
+using Place = platform::Place<AccessType>;
+platform::PairTable<AccessType> known;
 
 // Where a person looks: of an access that a library made, the call of the library.
 Place place_of(uintptr_t pc, StackId frames, AccessType type) {
@@ -52,33 +42,6 @@ Place place_of(uintptr_t pc, StackId frames, AccessType type) {
     if (is_instrumented(pcs[i])) return {pcs[i], type};
   }
   return {pc, type};
-}
-
-// The number of the pair, and whether it is new.
-size_t find_pair(Place a, Place b, bool* fresh) {
-  if (b.pc < a.pc || (b.pc == a.pc && b.type < a.type)) {
-    Place const swap = a;
-    a = b;
-    b = swap;
-  }
-  for (size_t i = 0; i < known_count; ++i) {
-    if (known[i].first == a && known[i].second == b) {
-      ++known[i].instances;
-      *fresh = false;
-      return i;
-    }
-  }
-  if (known_count == known_capacity) {
-    size_t const capacity = known_capacity == 0 ? 64 : known_capacity * 2;
-    auto* const grown = static_cast<Known*>(platform::allocate(capacity * sizeof(Known)));
-    for (size_t i = 0; i < known_count; ++i) grown[i] = known[i];
-    platform::release(known, known_capacity * sizeof(Known));
-    known = grown;
-    known_capacity = capacity;
-  }
-  known[known_count] = {a, b, 1};
-  *fresh = true;
-  return known_count++;
 }
 
 // --- Races the program declared benign
@@ -314,8 +277,8 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
     return;
   }
   bool fresh = false;
-  size_t const number = find_pair(place_of(request.pc, current_frames(thread), request.type),
-                                  place_of(older.pc, older.frames, older.type), &fresh);
+  size_t const number = known.note(place_of(request.pc, current_frames(thread), request.type),
+                                   place_of(older.pc, older.frames, older.type), &fresh);
   if (!fresh) return;
 
   ThreadInfo* const other_info = thread_info_at(other.epoch());
@@ -358,13 +321,13 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   raw_write(line);
 }
 
-uint64_t races_reported() { return __atomic_load_n(&known_count, __ATOMIC_RELAXED); }
+uint64_t races_reported() { return known.size(); }
 
 void write_end(int status) {
   SpinGuard const guard(report_lock);
-  bool const wanted = platform::options().log != nullptr || known_count != 0;
+  bool const wanted = platform::options().log != nullptr || known.size() != 0;
   if (!wanted) return;
-  for (size_t i = 0; i < known_count; ++i) {
+  for (size_t i = 0; i < known.size(); ++i) {
     if (known[i].instances == 1) continue;
     Text line;
     line.append("{\"t\":\"instances\",\"race\":%zu,\"count\":%lu}\n", i, known[i].instances);
@@ -395,7 +358,7 @@ void report_fork_preparing() { report_lock.lock(); }
 void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
   platform::raw_log_fork_child();
-  known_count = 0;
+  known.clear();
   for (uint32_t id = 0; id < threads_created(); ++id) thread_info(id)->reported = false;
   report_lock.unlock();
 }
