@@ -13,6 +13,19 @@
 
 #define DH_ALWAYS_INLINE static inline __attribute__((always_inline))
 
+// In the program, where the slow path is called from is where the access is. In the runtime, where these are
+// called and not inlined, it is where the hook was called from.
+#ifdef DEADHEAT_LANE_WATCH
+DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, const void* caller);
+DH_C DH_SLOW void deadheat_write_slow_at(void* address, uint32_t size, uint64_t value, const void* caller);
+#define DH_READ_SLOW(address, size) deadheat_read_slow_at(address, size, __builtin_return_address(0))
+#define DH_WRITE_SLOW(address, size, value) \
+  deadheat_write_slow_at(address, size, value, __builtin_return_address(0))
+#else
+#define DH_READ_SLOW(address, size) __dh_read_slow(address, size)
+#define DH_WRITE_SLOW(address, size, value) __dh_write_slow(address, size, value)
+#endif
+
 namespace {
 
 constexpr uint64_t kWindow = uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits);
@@ -48,7 +61,7 @@ DH_ALWAYS_INLINE void read(const void* at, uint32_t size) {
                        1)) {
     return;
   }
-  __dh_read_slow(at, size);
+  DH_READ_SLOW(at, size);
 }
 
 DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
@@ -59,7 +72,7 @@ DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
       __builtin_expect(covers(load(&cell->half[0]), __dh_hot.floor, need), 1)) {
     return;
   }
-  __dh_write_slow(at, size, value);
+  DH_WRITE_SLOW(at, size, value);
 }
 
 }  // namespace

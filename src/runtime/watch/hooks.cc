@@ -77,24 +77,39 @@ __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32
 }
 }  // namespace
 
-void __dh_read_slow(const void* address, uint32_t size) {
+namespace {
+__attribute__((always_inline)) inline void read_slow(const void* address, uint32_t size, uintptr_t pc) {
   if (nobody_to_race_with()) return;
   Thread* const thread = current_thread;
   if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
-      quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), size, DH_PC)) {
+      quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
     return;
   }
-  read_slower(address, size, DH_PC);
+  read_slower(address, size, pc);
+}
+__attribute__((always_inline)) inline void write_slow(void* address, uint32_t size, uint64_t value,
+                                                      uintptr_t pc) {
+  if (nobody_to_race_with()) return;
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
+      quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+    return;
+  }
+  write_slower(address, size, pc, value);
+}
+}  // namespace
+
+void __dh_read_slow(const void* address, uint32_t size) { read_slow(address, size, DH_PC); }
+void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
+  write_slow(address, size, value, DH_PC);
 }
 
-void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
-  if (nobody_to_race_with()) return;
-  Thread* const thread = current_thread;
-  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
-      quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, DH_PC)) {
-    return;
-  }
-  write_slower(address, size, DH_PC, value);
+// For hooks that were not inlined (inline_hooks.cc).
+DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, const void* caller) {
+  read_slow(address, size, reinterpret_cast<uintptr_t>(caller));
+}
+DH_C DH_SLOW void deadheat_write_slow_at(void* address, uint32_t size, uint64_t value, const void* caller) {
+  write_slow(address, size, value, reinterpret_cast<uintptr_t>(caller));
 }
 
 void __dh_read_range(const void* address, size_t size) {
