@@ -129,11 +129,18 @@ class ReplayCommand : public Command {
     if (!printed_.empty()) (*world)->add(printer);
     if (observe_) (*world)->add(nobody);
 
-    Result<replay::Summary> summary = [&] {
+    const auto replay_it = [&] {
       Progress progress(!quiet_ && printed_.empty());
       options.progress = [&](double fraction) { progress.show("replaying", fraction); };
       return (*world)->run(options);
-    }();
+    };
+    Result<replay::Summary> summary = replay_it();
+    if (summary.ok() && summary->needs_observing) {
+      world = replay::World::open(*reader, replay::Variant::kObserved);
+      if (!world) return fail(world.error().message);
+      (*world)->add(nobody);
+      summary = replay_it();
+    }
     if (!summary) return fail(summary.error().message);
     std::string place;
     if (summary->divergence) place = place_of_divergence(*reader, **world, *summary->divergence, is_observed);

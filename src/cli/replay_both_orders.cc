@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -24,15 +25,39 @@ std::string bytes_of(std::uint64_t value, std::uint8_t known) {
   return text;
 }
 
+// Text in any language, as far as one can tell without knowing which: no byte below a blank but these.
+bool is_text(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char byte) {
+    return static_cast<unsigned char>(byte) >= 0x20 || byte == '\n' || byte == '\t' || byte == '\r' ||
+           byte == '\x1b';
+  });
+}
+
+// Bytes that are no text as \\x and two digits.
+std::string readable(std::string_view bytes) {
+  const bool is_all_text = is_text(bytes);
+  std::string text;
+  for (const char byte : bytes) {
+    const auto number = static_cast<unsigned char>(byte);
+    if ((number >= 0x20 && number < 0x7f) || byte == '\t' || (number >= 0x80 && is_all_text))
+      text += byte;
+    else
+      text += fmt::format("\\x{:02x}", number);
+  }
+  return text;
+}
+
 void print_order(const Stop& first, const Stop& second, const LiveResult& result) {
   fmt::print("thread {} first, then thread {}: {}\n", first.thread.value(), second.thread.value(),
              result.text());
   std::string_view output = result.output;
   if (!output.empty()) {
     fmt::print("  output:\n");
+    constexpr std::size_t kMost = 16 << 10;  // of what is no text nobody reads more
+    if (!is_text(output)) output = output.substr(0, kMost);
     while (!output.empty()) {
       const std::size_t end = output.find('\n');
-      fmt::print("    {}\n", output.substr(0, end));
+      fmt::print("    {}\n", readable(output.substr(0, end)));
       output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
     }
   }
@@ -104,6 +129,9 @@ int replay_both_orders(const recording::Reader& recording, const std::vector<std
     fmt::print(
         "{} reads on the way there saw what the thread that had stopped did later: take both with care\n\n",
         both.strange_reads);
+  if (both.foreseen_bytes != 0)
+    fmt::print("{} bytes that nobody had looked at by then are as the rest of the recording shows them\n\n",
+               both.foreseen_bytes);
   print_order(*first, *second, both.first_second);
   print_order(*second, *first, both.second_first);
   fmt::print("\n");

@@ -247,13 +247,13 @@ Status Drain::finish(const Fate& fate) {
   // Not our child, perhaps: then what its runtime said last counts.
   const bool in_order = load_acquire(header.finished) != 0;
   ending_.program_ended = true;
-  ending_.signal = fate.signal;
+  ending_.signal = fate.is_known ? fate.signal : in_order ? static_cast<int>(load_acquire(header.signal)) : 0;
   ending_.exit_code = fate.is_known ? fate.exit_code : in_order ? load_acquire(header.status) : 0;
   ending_.cpu_seconds = fate.cpu_seconds;
   if (!is_stopped_) {
-    const bool ended = fate.is_known ? fate.signal == 0 : in_order;
+    const bool ended = (fate.is_known || in_order) && ending_.signal == 0;
     is_stopped_ = true;
-    end_streams(ended ? EndKind::kProcessEnded : EndKind::kCutOff, ended ? ending_.exit_code : fate.signal,
+    end_streams(ended ? EndKind::kProcessEnded : EndKind::kCutOff, ended ? ending_.exit_code : ending_.signal,
                 /*with_runs=*/true);
   }
   describe_end();

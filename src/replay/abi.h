@@ -85,7 +85,8 @@ typedef struct DhReplay {
   const uint64_t* call_words;  // the arguments of the call into invisible code that begins
   uint64_t call_word_count;
   uint64_t results[kDhMaxResults];  // of the call-back that ended
-  void* flow;                       // replay::Flow; null if not labelled
+  uint64_t fault;  // 0, or 1 + the address of a store that faulted, before what the log has next
+  void* flow;      // replay::Flow; null if not labelled
   DhLabels labels;
   uint32_t tags[kDhGranules];
   uint8_t image[((uint64_t)kDhGranules << 3) + 8];

@@ -127,6 +127,8 @@ void* __dh_rep_compile(DhInstance* header, std::uint64_t index) {
 void __dh_rep_observe(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::uint32_t size_and_flags,
                       std::uint32_t site) {
   hot->site = site;
+  if (hot->fault != 0 && (size_and_flags & kDhAccessWrite) != 0)
+    thread_of(hot).fault_at_store(address, value, size_and_flags & 0xff);
   const Access access{thread_of(hot).id(),
                       SiteId(site),
                       Address(address),

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "replay/flow.h"
 #include "replay/hook_bodies.h"
 #include "replay/world.h"
+#include "runtime/record_faults.h"
 
 namespace deadheat::replay {
 
@@ -175,9 +178,46 @@ void Thread::trapped(int signal) {
     end_ = item_.end;
     leave(Outcome::kEnded);
   }
+  // Its handler did not return: nobody could tell where to.
+  if (hot_->run == 0 && (item_.tag == Tag::kSequencer || item_.tag == Tag::kCallback))
+    while (is_at_item() && hot_->unwinding == kDhNotUnwinding) step();
   diverge(fmt::format(
       "the replayed code was stopped by signal {} ({}); the log continues with {} after {} predicted values",
       signal, strsignal(signal), name_of(item_.tag), hot_->run));
+}
+
+bool Thread::is_at_fault() const {
+  return item_.tag == Tag::kSequencer && item_.sequencer.kind == recording::SequencerKind::kAcquire &&
+         item_.sequencer.extra != 0 && item_.sequencer.extra < kDhFaultReads;
+}
+
+void Thread::note_fault(std::uint64_t kind) {
+  if (kind != kDhFaultEnded) return faults_.push_back({hot_->hash, item_.predicted});
+  if (faults_.empty()) diverge("a fault's handler returned that never began");
+  hot_->hash = faults_.back().hash;
+  counted_again_ = faults_.back().run;
+  faults_.pop_back();
+}
+
+void Thread::fault_at_store(std::uint64_t address, std::uint64_t value, std::uint32_t size) {
+  const std::uint64_t hash = dh_record_mix(hot_->hash, address, value);
+  if (hot_->fault - 1 - address >= size || !is_at_fault() || dh_record_digest(hash) != item_.sequencer.hash)
+    return;
+  // As when it was recorded: counted and in the predictor, and then it faulted.
+  const std::uint64_t before = hot_->hash;
+  hot_->hash = hash;
+  const std::uint32_t first = 8 - static_cast<std::uint32_t>(address & 7);
+  bodies::poke(hot_, address, value, std::min(size, first));
+  if (size > first) bodies::poke(hot_, address + first, value >> (8 * first), size - first);
+  hot_->run = 0;
+  hot_->fault = 0;
+  const std::size_t open = faults_.size();
+  do {
+    if (!is_at_item()) diverge("a fault, and no handler of it");
+    step();
+  } while (faults_.size() > open && !world_.is_live());
+  // Back from the handler: the store is made now, and counted by who makes it.
+  hot_->hash = before;
 }
 
 void Thread::tick() {
@@ -199,8 +239,11 @@ void Thread::fetch() {
     fail(stream_.status() ? "the stream has no end: " + stream_.position()
                           : stream_.status().error().message);
   }
-  hot_->run = item_.predicted;
-  values_ += item_.predicted;
+  if (item_.predicted < counted_again_)
+    fail("more values were predicted before a fault than before what follows its handler");
+  hot_->run = item_.predicted - std::exchange(counted_again_, 0);
+  values_ += hot_->run;
+  hot_->fault = is_at_fault() ? item_.sequencer.extra : 0;
 }
 
 void Thread::step() {
@@ -222,6 +265,7 @@ void Thread::step() {
         diverge(fmt::format("a jump to a setjmp at {:#x} that never was", item_.number));
       fetch();
       while (open_calls_ > found->second->open_calls) invisible_ends();
+      faults_.clear();
       hot_->unwinding = kDhNotUnwinding;
       live_calls_.resize(found->second->live_calls);
       std::longjmp(found->second->context, 1);
@@ -242,6 +286,8 @@ void Thread::step() {
 
 void Thread::sequencer(SiteId site) {
   const recording::Sequencer happened = item_.sequencer;
+  if (is_at_fault() && !world_.is_observed() && dh_record_digest(hot_->hash) != happened.hash)
+    world_.needs_observing(*this);
   if (dh_record_digest(hot_->hash) != happened.hash)
     diverge(fmt::format("the stores differ from the recorded ones: digest {:04x}, recorded {:04x}",
                         dh_record_digest(hot_->hash), happened.hash));
@@ -252,6 +298,7 @@ void Thread::sequencer(SiteId site) {
   if (!live_calls_.empty()) ++live_calls_.back()->sequencers;
   world_.notify([&](Observer& observer) { observer.on_sequencer(id(), site, happened); });
   world_.happened(happened);
+  if (happened.kind == recording::SequencerKind::kAcquire && happened.extra != 0) note_fault(happened.extra);
   fetch();
 }
 

@@ -93,6 +93,9 @@ class Thread {
   [[noreturn]] void fail(std::string what);
   // From a signal handler: the code did what no processor does.
   [[noreturn]] void trapped(int signal);
+  // Observed: a store is about to be made, and the log knows of one that faulted. If it is this one, what
+  // its handler did comes now.
+  void fault_at_store(std::uint64_t address, std::uint64_t value, std::uint32_t size);
   // From a timer's signal handler: is this a loop that the log says nothing about any more? A thread that was
   // killed or stopped in one would stay in it.
   void tick();
@@ -128,6 +131,8 @@ class Thread {
   void step();
   void sequencer(SiteId site);
   void callback();
+  bool is_at_fault() const;  // of a store
+  void note_fault(std::uint64_t kind);
 
   World& world_;
   const ThreadId id_;
@@ -154,6 +159,13 @@ class Thread {
   std::uint32_t atomic_flags_ = 0;
   unsigned idle_ticks_ = 0;
   std::uint32_t open_calls_ = 0;
+  // Faults whose handlers run: what the interrupted code's registers hold (runtime/record_faults.h).
+  struct Fault {
+    std::uint64_t hash;
+    std::uint64_t run;
+  };
+  std::vector<Fault> faults_;
+  std::uint64_t counted_again_ = 0;  // of the values before the next item
 };
 
 }  // namespace deadheat::replay

@@ -129,6 +129,7 @@ Result<Summary> World::run(const RunOptions& options) {
   if (failed_ != nullptr && failed_->outcome() == Outcome::kFailed)
     return Error{fmt::format("thread {}: {}", failed_->id().value(), failed_->problem())};
   Summary summary;
+  summary.needs_observing = needs_observing_;
   summary.compile_seconds = program_->compile_seconds();
   summary.compiled_functions = program_->compiled_functions();
   summary.seconds = processor_seconds() - start - summary.compile_seconds;
@@ -151,7 +152,7 @@ void World::resume(Thread& thread) {
 void World::run_one_by_one() {
   for (const auto& [id, thread] : threads_) {
     resume(*thread);
-    if (failed_ != nullptr) return;
+    if (failed_ != nullptr || needs_observing_) return;
   }
 }
 
@@ -159,7 +160,8 @@ void World::run_in_order() {
   // Threads start when their creation has happened, so that a long recording of many short threads needs few
   // at a time; those that nobody is known to have created start when nothing else can go on.
   auto unstarted = threads_.begin();
-  if (!threads_.empty()) ready_.push_back(threads_.begin()->second.get());
+  if (!threads_.empty() && threads_.begin()->second->outcome() == Outcome::kNotStarted)
+    ready_.push_back(threads_.begin()->second.get());
   while (failed_ == nullptr) {
     if (stops_ != nullptr && (are_all_stopped() || !unreachable_.empty())) return;
     if (!ready_.empty()) {
@@ -196,6 +198,11 @@ std::uint64_t World::stop_of(ThreadId thread) const {
   return stops_ == nullptr ? 0 : stops_->access_of(thread);
 }
 
+void World::needs_observing(Thread& thread) {
+  needs_observing_ = true;
+  thread.leave(Outcome::kStopped);
+}
+
 void World::stopped(Thread& thread) {
   if (++stopped_ == 1 && options_.on_stop) options_.on_stop();
   stops_->keep(thread.id(), thread.regions() == 0 ? 0 : thread.last_number() + 1);
@@ -219,6 +226,20 @@ bool World::are_all_stopped() {
   }
   if (options_.at_stops) options_.at_stops();
   return true;
+}
+
+void World::go_on_from_stops(Observer& observer) {
+  observers_.insert(observers_.begin(), &observer);
+  for (const auto& [id, thread] : threads_) {
+    if (thread->outcome() != Outcome::kRunning) continue;
+    if (stops_->access_of(id) != 0)
+      ready_.push_back(thread.get());
+    else
+      waiting_[thread->next_sequencer().number.value()] = thread.get();
+  }
+  stops_.reset();
+  is_halting_ = false;
+  run_in_order();
 }
 
 bool World::must_stay(Thread& thread) {

@@ -77,6 +77,8 @@ struct ThreadSummary {
 struct Summary {
   std::vector<ThreadSummary> threads;
   std::optional<Divergence> divergence;
+  // A store faulted and a handler took over: only an observed replay notices stores. It went no further.
+  bool needs_observing = false;
   // Of the processor.
   double seconds = 0;  // without compilation
   double compile_seconds = 0;
@@ -125,6 +127,9 @@ class World {
   [[noreturn]] void failed_live(Thread& thread, const std::string& what) { live_->failed(thread, what); }
   std::uint64_t stop_of(ThreadId thread) const;
   void stopped(Thread& thread);
+  [[noreturn]] void needs_observing(Thread& thread);
+  // From `at_stops`: replays on to the end of the recording, with one more observer, told first.
+  void go_on_from_stops(Observer& observer);
   const std::map<ThreadId, std::unique_ptr<Thread>>& threads() const { return threads_; }
   Thread& add_thread();  // one more, without a log
   // In the child of a fork: what a process does not inherit.
@@ -153,6 +158,7 @@ class World {
   std::deque<Thread*> ready_;
   std::uint64_t next_number_ = 0;
   bool is_stopping_ = false;
+  bool needs_observing_ = false;
   Thread* failed_ = nullptr;
   Continuation* live_ = nullptr;
   std::unique_ptr<Stops> stops_;

@@ -123,6 +123,16 @@ bool inside_runtime();
 extern void (*deliver_pending_signals)();
 extern __thread uint32_t signals_pending;
 
+// --- Faults: a handler for what the program's own code did at this very place (it was not sent) is about to
+//     run, at once, or has returned. `is_write`: by a store to `address`. Defined by lanes that need it.
+struct Interrupted {
+  uint64_t words[5];
+};
+__attribute__((weak)) Interrupted fault_beginning(const void* address, bool is_write);
+__attribute__((weak)) void fault_ended(const Interrupted& interrupted);
+// The signal that `finish` is called for, if it is.
+__attribute__((weak)) void dying_of(int signal);
+
 // --- Annotations (deadheat/annotate.h, ThreadSanitizer's names).
 void ignore_begin(bool reads, bool writes);
 void ignore_end(bool reads, bool writes);

@@ -103,6 +103,7 @@ typedef struct DhArena {
   uint64_t writer_bytes;        // by the writer: bytes on disk so far
   uint64_t wall_nanoseconds;    // by the program, when it ends: since the recording began
   uint64_t cpu_nanoseconds;
+  uint32_t signal;  // by the program, before `finished`: what ends it, 0 if it ends by itself
 } DhArena;
 #define DH_ARENA_MAGIC UINT64_C(0x616e657261686400)
 enum DhStopReason { kDhRun = 0, kDhStopLimit = 1, kDhStopDisk = 2, kDhStopWriterGone = 3, kDhStopFork = 4 };

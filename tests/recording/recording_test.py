@@ -241,6 +241,10 @@ class Recording(unittest.TestCase):
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.check()
         self.assertRegex(self.ends()[0], r"^(cut off|process ended, status 130)$")
+        if self.ends()[0] != "cut off":  # then the program had the time to say why
+            with open(self.out + "/end.json") as file:
+                end = json.load(file)
+            self.assertEqual((end["signal"], end["exit"]), (signal.SIGINT, 130))
 
 
 if __name__ == "__main__":

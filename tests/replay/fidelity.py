@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -47,6 +48,7 @@ class Subject:
 
     def __init__(self, name, source, is_cxx, flags, runs, level):
         self.name, self.source, self.is_cxx, self.flags, self.runs, self.level = name, source, is_cxx, flags, runs, level
+        self.lock = threading.Lock()
 
     def build(self, options, work):
         self.binary = work / f"{self.name.replace('/', '.')}{self.level}"
@@ -80,6 +82,12 @@ class Subject:
             if code != 0:
                 return f"{step}: exit code {code}: {err.strip()[-400:]}"
         return None
+
+    def build_and_run(self, options, work, runs):
+        """The same, of a program that may not be built yet."""
+        with self.lock:
+            problem = self.build(options, work)
+        return [problem] * len(runs) if problem else self.batch(options, runs)
 
     def batch(self, options, runs):
         """Recordings of these runs (their arguments) and their replays: what is wrong with each, None if nothing is."""
@@ -159,11 +167,6 @@ def main():
     subjects = subjects_of(options)
     good, bad, problems = {}, {}, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for subject, problem in zip(subjects, pool.map(lambda s: s.build(options, work), subjects)):
-            if problem:
-                problems.append(f"{subject.name} {subject.level}: {problem}")
-                bad[subject.level] = bad.get(subject.level, 0) + len(subject.runs)
-                subject.runs = []
         journal = Journal(options.journal)
         tasks = {}
         total = sum(len(subject.runs) for subject in subjects)
@@ -173,7 +176,7 @@ def main():
                 if journal.has(subject, i, runs):
                     good[subject.level] = good.get(subject.level, 0) + len(runs)
                 else:
-                    tasks[pool.submit(subject.batch, options, runs)] = (subject, i, runs)
+                    tasks[pool.submit(subject.build_and_run, options, work, runs)] = (subject, i, runs)
         for task in concurrent.futures.as_completed(tasks):
             subject, first, runs = tasks[task]
             if not any(task.result()):

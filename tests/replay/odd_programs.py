@@ -144,8 +144,13 @@ class Odd(unittest.TestCase):
                 process.send_signal(signal.SIGTERM)
                 process.communicate(timeout=60)
                 self.assertEqual(process.returncode, code)
-                self.assertIn(f"exit code {code if code > 0 else 128 - code}", self.run_all([tool, "recording", "check", recording]))
+                self.assertIn(f"exit code {code}" if code > 0 else f"ended by signal {-code}",
+                              self.run_all([tool, "recording", "check", recording]))
                 self.assertIn("100 % verified", self.run_all([tool, "replay", recording]))
+
+    def test_faults_that_the_program_handles(self):
+        for level in ("-O0", "-O1", "-O2", "-O3"):
+            self.verify(self.compile("faults.c", "faults" + level, level))
 
     def test_naked_functions(self):
         for level in ("-O0", "-O2"):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "replay/live/child.h"
+#include "replay/live/foresight.h"
 #include "replay/program.h"
 #include "replay/sites.h"
 
@@ -52,6 +53,20 @@ Result<LiveResult> run_order(World& world, History& history, ThreadId first, Thr
   return result;
 }
 
+// Goes on with the replay, in a process of its own, and comes back with what it saw of memory. Nothing if it
+// takes too long or fails: then the live worlds know as much as they did.
+std::uint64_t foresee(World& world, History& history, const LiveOptions& options) {
+  const Result<ChildAnswer> answer =
+      run_child({options.seconds, true}, [&](const std::function<void(const std::string&)>& tell) {
+        world.program().make_cache_read_only();
+        Foresight foresight(history.memory.image());
+        world.go_on_from_stops(foresight);
+        tell(foresight.encode());
+      });
+  if (!answer || answer.value().end != ChildEnd::kAnswered) return 0;
+  return Foresight::apply(answer.value().bytes, history.memory.image());
+}
+
 }  // namespace
 
 Result<Orders> run_both_orders(const recording::Reader& recording, Stop first, Stop second,
@@ -82,14 +97,22 @@ Result<Orders> run_both_orders(const recording::Reader& recording, Stop first, S
     orders.replay_seconds = processor_seconds();
     orders.first_place = place(first.thread);
     orders.second_place = place(second.thread);
-    for (const bool is_first : {true, false}) {
-      Result<LiveResult> result = run_order(**world, history, is_first ? first.thread : second.thread,
-                                            is_first ? second.thread : first.thread, options);
-      if (!result)
-        problem = result.error();
-      else
-        (is_first ? orders.first_second : orders.second_first) = std::move(*result);
-    }
+    const auto run_orders = [&] {
+      for (const bool is_first : {true, false}) {
+        Result<LiveResult> result = run_order(**world, history, is_first ? first.thread : second.thread,
+                                              is_first ? second.thread : first.thread, options);
+        if (!result)
+          problem = result.error();
+        else
+          (is_first ? orders.first_second : orders.second_first) = std::move(*result);
+      }
+    };
+    run_orders();
+    if (problem || (orders.first_second.kind != OutcomeKind::kUnknownMemory &&
+                    orders.second_first.kind != OutcomeKind::kUnknownMemory))
+      return;
+    orders.foreseen_bytes = foresee(**world, history, options);
+    if (orders.foreseen_bytes != 0) run_orders();
   };
   const double start = processor_seconds();
   Result<Summary> summary = (*world)->run(run);

@@ -31,6 +31,8 @@ struct Orders {
   // happen.
   std::uint64_t strange_reads = 0;
   double replay_seconds = 0;  // of the processor, up to the stops
+  // Bytes that were taken from what the recording shows later (foresight.h), because an order needed some.
+  std::uint64_t foreseen_bytes = 0;
 
   // The same outcome, code, text and output.
   bool have_same_outcome() const;

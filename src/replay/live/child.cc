@@ -27,7 +27,8 @@ void write_all(int descriptor, const std::string& bytes) {
 }
 
 // Only the pipe is left. Files of our own (a module's IR, cached code) are opened for reading when needed.
-int keep_only(int pipe) {
+int keep_only(int pipe, bool keeps_files) {
+  if (keeps_files) return pipe;
   constexpr int kPipe = 3;
   if (pipe != kPipe) {
     dup2(pipe, kPipe);
@@ -65,7 +66,7 @@ Result<ChildAnswer> run_child(
     const rlimit no_files{0, 0};
     setrlimit(RLIMIT_FSIZE, &no_files);  // of any file: nothing can be written but to the pipe
     signal(SIGXFSZ, SIG_IGN);
-    const int pipe = keep_only(ends[1]);
+    const int pipe = keep_only(ends[1], limits.keeps_files);
     work([pipe](const std::string& bytes) {
       write_all(pipe, bytes);
       _exit(0);

@@ -9,7 +9,8 @@
 namespace deadheat::replay::live {
 
 struct ChildLimits {
-  double seconds = 20;  // of the clock
+  double seconds = 20;       // of the clock
+  bool keeps_files = false;  // what is open stays open: it has to read the log on
 };
 
 enum class ChildEnd : std::uint8_t { kAnswered, kTimedOut, kDied };

@@ -132,10 +132,17 @@ void call_handler(int signal, siginfo_t* info, void* context, uint64_t mask) {
   }
 }
 
+bool is_handled(int signal) {
+  void* const handler = current_action(signal).handler;
+  return handler != reinterpret_cast<void*>(SIG_DFL) && handler != reinterpret_cast<void*>(SIG_IGN);
+}
+
 void on_signal(int signal, siginfo_t* info, void* context) {
   auto* const interrupted = static_cast<ucontext_t*>(context);
   uint64_t const mask = mask_word(interrupted->uc_sigmask);
-  if (!is_fault(signal) && (lane::inside_runtime() || thread_state.depth != 0)) {
+  // What somebody sent can wait; a fault cannot.
+  bool const is_own_fault = is_fault(signal) && info->si_code > 0;
+  if (!is_own_fault && (lane::inside_runtime() || thread_state.depth != 0)) {
     pending.signal = signal;
     platform::copy(&pending.info, info, sizeof *info);
     copy_context(pending.context, *interrupted);
@@ -143,7 +150,14 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     lane::signals_pending = 1;
     return;
   }
+  if (!is_own_fault || !is_handled(signal) || &lane::fault_beginning == nullptr)
+    return call_handler(signal, info, context, mask);
+  constexpr long long kPageFault = 14, kWrite = 2;  // the processor's numbers
+  const greg_t* const registers = interrupted->uc_mcontext.gregs;
+  lane::Interrupted const before = lane::fault_beginning(
+      info->si_addr, registers[REG_TRAPNO] == kPageFault && (registers[REG_ERR] & kWrite) != 0);
   call_handler(signal, info, context, mask);
+  lane::fault_ended(before);
 }
 
 // Called on the way out of the runtime or of a critical section of ours.
@@ -169,7 +183,10 @@ DECLARE_REAL_OF(int, sigaction, int signal, const struct sigaction* action, stru
 namespace {
 
 void die_of(int signal, bool may_finish) {
-  if (may_finish) finish_once(128 + signal);
+  if (may_finish) {
+    if (&lane::dying_of != nullptr) lane::dying_of(signal);
+    finish_once(128 + signal);
+  }
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   REAL(sigaction)(signal, &action, nullptr);

@@ -4,6 +4,7 @@
 // not instrumented at all. So what they tell has a place in the thread's log: between two values.
 #include "runtime/lane.h"
 #include "runtime/plain_fibers.h"
+#include "runtime/record_faults.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -404,6 +405,39 @@ bool inside_runtime() {
   record->table = empty_table;
   __atomic_store_n(&record->attention, 1u, __ATOMIC_RELAXED);
   return true;
+}
+
+// A handler for a fault of visible code is a call-back in the middle of it. A load that faults has not come
+// to its value hook: that is the place in the log. A store has passed its hook, and a replay would pass it
+// and go on: so it is told which one it is.
+namespace {
+const char fault_marker = 0;
+}
+
+Interrupted fault_beginning(const void* address, bool is_write) {
+  DhRecord* const record = __dh_record;
+  Interrupted const before = {{record->invisible, record->depth, record->inside, record->run, record->hash}};
+  if (record == &discard || record->invisible != 0) return before;
+  record->inside = 0;  // the runtime itself, copying for the program
+  log_sequencer(kAcquire, &fault_marker, is_write ? number(address) + kDhFaultWrites : kDhFaultReads);
+  record->invisible = 1;
+  return before;
+}
+
+void fault_ended(const Interrupted& interrupted) {
+  DhRecord* const record = __dh_record;
+  if (record == &discard || interrupted.words[0] != 0) return;
+  log_sequencer(kAcquire, &fault_marker, kDhFaultEnded);
+  record->invisible = static_cast<uint32_t>(interrupted.words[0]);
+  record->depth = static_cast<uint32_t>(interrupted.words[1]);
+  record->inside = static_cast<uint32_t>(interrupted.words[2]);
+  // What the interrupted code has in registers, so that it is the same whether it reads them again or not.
+  record->run = interrupted.words[3];
+  record->hash = interrupted.words[4];
+}
+
+void dying_of(int signal) {
+  if (arena != nullptr) arena->signal = static_cast<uint32_t>(signal);
 }
 
 namespace {
