@@ -3,7 +3,7 @@
 // A-B output: set: from a pipe
 // B-A: exited with code 0
 // B-A output: unset: epip a morf
-// says: 11 bytes that nobody had looked at by then are as the rest of the recording shows them
+// says: \d+ bytes that nobody had looked at by then are as the rest of the recording shows them
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
