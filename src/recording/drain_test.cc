@@ -179,7 +179,8 @@ TEST(Drain, SlotsAreUsedAgain) {
 TEST(Drain, AKilledProgramLeavesAllThatItLogged) {
   for (int round = 0; round < 5; ++round) {
     ScratchFolder scratch;
-    auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(30 + 20 * round);
+    // Counted from when both threads have logged enough to be looked at: a busy machine takes its time.
+    auto until = std::chrono::steady_clock::time_point::max();
     // What the program had published when it died, from the arena itself.
     Arena* seen = nullptr;
     Recorded recorded = record(
@@ -195,7 +196,13 @@ TEST(Drain, AKilledProgramLeavesAllThatItLogged) {
         },
         [&](pid_t pid, Arena& arena) {
           seen = &arena;
-          if (std::chrono::steady_clock::now() > until) kill(pid, SIGKILL);
+          auto now = std::chrono::steady_clock::now();
+          auto has_logged = [&](std::uint32_t slot) {
+            return load_acquire(arena.slot(slot).written) > 100'000;
+          };
+          bool both = arena.slots() >= 2 && has_logged(0) && has_logged(1);
+          if (both && until == until.max()) until = now + std::chrono::milliseconds(20 * round);
+          if (now > until) kill(pid, SIGKILL);
         });
     ASSERT_NE(seen, nullptr);
     Reader reader = open(scratch / "r");
