@@ -39,8 +39,18 @@ void forbid_reading_gaps() {
     report_fatal_error("deadheat: cannot set -enable-interleaved-mem-accesses", /*gen_crash_diag=*/false);
 }
 
+// At -O3, what a function reads through its argument may be read by its callers instead: the access is then
+// in another function, at the line of the call, and if that is in a library's header (std::thread calls a
+// lambda), the program's own line is nowhere on the stack.
+void keep_reads_in_their_functions(PassBuilder& builder) {
+  if (PassInstrumentationCallbacks* const callbacks = builder.getPassInstrumentationCallbacks())
+    callbacks->registerShouldRunOptionalPassCallback(
+        [](StringRef pass, Any) { return pass != "ArgumentPromotionPass"; });
+}
+
 void register_passes(PassBuilder& builder) {
   forbid_reading_gaps();
+  keep_reads_in_their_functions(builder);
   builder.registerPipelineStartEPCallback([](ModulePassManager& manager, OptimizationLevel) {
     manager.addPass(PreparePass(options_from_environment().is_marked));
   });
