@@ -235,7 +235,9 @@ bool ThreadStream::at_second_end() {
   const Byte* at = at_;
   std::uint64_t number = 0;
   if ((*at & kTagMask) != static_cast<unsigned>(Tag::kEnd)) return false;
-  if (*at++ >> kTagBits == kLongRun && !read_varint(at, number)) return false;
+  const bool has_long_run = *at >> kTagBits == kLongRun;
+  ++at;
+  if (has_long_run && !read_varint(at, number)) return false;
   ++at;
   return read_varint(at, number) && at == limit_;
 }
