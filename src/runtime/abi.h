@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 1u
+#define DEADHEAT_ABI_VERSION 2u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -38,7 +38,7 @@
 //
 //   63..22 epoch of the access: slot (17 bits), clock (25 bits)
 //   21..10 half of the number of the cell's pair of stacks
-//    9     the cell is "fat": what it knows is elsewhere
+//    9     the access was atomic; in the first half without any bytes: the cell is "fat", what it knows is elsewhere
 //    8     the access was a write
 //    7..0  which bytes of the granule it touched
 
@@ -48,7 +48,7 @@ enum {
   kDhEpochShift = 22,
   kDhClockBits = 25,
   kDhWriteBit = 1 << 8,
-  kDhFatBit = 1 << 9,
+  kDhAtomicBit = 1 << 9,
   // A thread's labels never run ahead of its current epoch by more than this, nor wrap within a slot; so "is
   // this my own access, made since the last release that counts?" is one subtraction and one comparison.
   kDhLabelWindowBits = 12,

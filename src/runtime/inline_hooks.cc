@@ -43,10 +43,11 @@ DH_ALWAYS_INLINE const DhCell* cell_of(uintptr_t address) {
 }
 
 // Is `half` an access of this thread that covers one that needs the bits `need`? The label must be in the
-// window above the floor, and the bits must be there; the low bits of a floor are 0, so that one subtraction
-// and one comparison under a mask answer both.
+// window above the floor, and the bits must be there, but for that of an atomic access, which covers no
+// plain one; the low bits of a floor are 0, so that one subtraction and one comparison under a mask answer
+// all of it.
 DH_ALWAYS_INLINE bool covers(uint64_t half, uint64_t floor, uint64_t need) {
-  return (((half - floor) ^ need) & (need | ~(kWindow - 1))) == 0;
+  return (((half - floor) ^ need) & (need | kDhAtomicBit | ~(kWindow - 1))) == 0;
 }
 
 DH_ALWAYS_INLINE uint64_t load(const uint64_t* half) { return __atomic_load_n(half, __ATOMIC_RELAXED); }

@@ -37,10 +37,13 @@ INTERPOSE(int, thrd_create, thrd_t* thread, thrd_start_t routine, void* argument
 }
 INTERPOSE(int, thrd_join, thrd_t thread, int* value) {
   auto* const known = lane::thread_find(thread);
+  if (known != nullptr) lane::thread_joining(known);
   int const result = REAL(thrd_join)(thread, value);
   if (result == thrd_success) {
     if (known != nullptr) lane::thread_joined(known);
     if (value != nullptr) lane::write(value, sizeof *value, CALLER);
+  } else if (known != nullptr) {
+    lane::thread_not_joined();
   }
   return result;
 }

@@ -219,7 +219,12 @@ int change_action(int signal, const Action* wanted, Action* old) {
     errno = EINVAL;
     return -1;
   }
-  if (wanted != nullptr) lane::release(signal_object(signal));
+  if (wanted != nullptr) {
+    lane::release(signal_object(signal));
+    bool const handled = wanted->handler != reinterpret_cast<void*>(SIG_IGN) &&
+                         wanted->handler != reinterpret_cast<void*>(SIG_DFL);
+    if (handled) lane::waits_may_be_cut_short();
+  }
   uint64_t mask = 0;
   block_all_signals(&mask);
   actions_lock.lock();

@@ -119,10 +119,13 @@ INTERPOSE(int, pthread_create, pthread_t* thread, const pthread_attr_t* attribut
 
 INTERPOSE(int, pthread_join, pthread_t thread, void** value) {
   auto* const known = lane::thread_find(thread);
+  if (known != nullptr) lane::thread_joining(known);
   int const result = REAL(pthread_join)(thread, value);
   if (result == 0) {
     if (known != nullptr) lane::thread_joined(known);
     if (value != nullptr) lane::write(value, sizeof *value, CALLER);
+  } else if (known != nullptr) {
+    lane::thread_not_joined();
   }
   return result;
 }
@@ -178,5 +181,9 @@ INTERPOSE(int, pthread_setname_np, pthread_t thread, const char* name) {
   return result;
 }
 
-// pthread_cancel: what the cancelled thread does last is ordered by its join, as always; that the request
-// itself comes before the clean-up handlers is not modelled (docs/interposition.md).
+// What the cancelled thread does last is ordered by its join, as always; that the request itself comes before
+// the clean-up handlers is not modelled (docs/interposition.md).
+INTERPOSE(int, pthread_cancel, pthread_t thread) {
+  lane::waits_may_be_cut_short();
+  return REAL(pthread_cancel)(thread);
+}

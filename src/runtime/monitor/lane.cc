@@ -206,6 +206,11 @@ void thread_joined(ThreadRef* thread) {
   if (thread != nullptr) thread_join(thread);
 }
 
+// What waiting threads will know is the watch lane's business.
+void thread_joining(ThreadRef*) {}
+void thread_not_joined() {}
+void waits_may_be_cut_short() {}
+
 void thread_detached(ThreadRef* thread) {
   if (thread != nullptr) thread_detach(thread);
 }

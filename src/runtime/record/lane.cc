@@ -340,6 +340,11 @@ void thread_joined(ThreadRef* thread) {
   forget_thread(thread);
 }
 
+// What waiting threads will know is the watch lane's business.
+void thread_joining(ThreadRef*) {}
+void thread_not_joined() {}
+void waits_may_be_cut_short() {}
+
 void thread_detached(ThreadRef* thread) {
   if (thread != nullptr) forget_thread(thread);
 }

@@ -15,6 +15,7 @@
 
 #include "runtime/watch/covered.h"
 #include "runtime/watch/filter.h"
+#include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/shadow.h"
@@ -57,6 +58,7 @@ inline unsigned apply(Thread* thread, Record* records, unsigned count, Record ac
   for (unsigned i = 0; i < count; ++i) {
     uint64_t old = records[i].bits();
     StackId const stack = records[i].stack;
+    if (is_over(Epoch::from_bits(old & kEpochBits))) continue;
     if ((old & mask) != 0) {
       bool ordered = thread->ordered_after(Epoch::from_bits(old & kEpochBits));
       if (!ordered && conflicting(old, now)) {
@@ -84,6 +86,9 @@ inline unsigned apply(Thread* thread, Record* records, unsigned count, Record ac
   return kept;
 }
 
+// A cell that becomes long is worth so many other slow accesses, when it comes to asking what can be forgotten.
+constexpr int32_t kMoreUrgent = 128;
+
 // What one access does to cells: its record, and the last transition it made.
 struct Step {
   Record access;
@@ -98,8 +103,9 @@ bool pack(Thread* thread, const Record* records, unsigned count, DhCell* cell) {
   if (count > 2) return false;
   const Record* first = &records[count - 1];  // the newest
   const Record* second = count == 2 ? &records[0] : nullptr;
-  // Writes stand in the first half, where the write hook looks; a lone read may stand in either.
-  if (second != nullptr && second->write != 0 && first->write == 0) {
+  // Plain writes stand in the first half, where the write hook looks; anything else may stand in either.
+  auto const hook_looks_for = [](const Record& r) { return r.write != 0 && r.atomic == 0; };
+  if (second != nullptr && hook_looks_for(*second) && !hook_looks_for(*first)) {
     const Record* const swap = first;
     first = second;
     second = swap;
@@ -115,11 +121,7 @@ bool pack(Thread* thread, const Record* records, unsigned count, DhCell* cell) {
 // A short form is cheaper for everybody: a cell goes back to it as soon as what it knows fits.
 bool fits_in_cell(Thread* thread, FatCell* fat, DhCell* thin) {
   if (fat->syncs != nullptr || fat->count > 2 || fat->count == 0) return false;
-  const Record* const records = fat->records();
-  for (unsigned i = 0; i < fat->count; ++i) {
-    if (records[i].atomic != 0) return false;
-  }
-  return pack(thread, records, fat->count, thin);
+  return pack(thread, fat->records(), fat->count, thin);
 }
 
 void check_fat(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, const Record& access,
@@ -162,6 +164,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     DhCell fresh;
     if (!pack(thread, records, count, &fresh)) {
       races->count = races_before;  // found again there, under the lock
+      thread->until_known -= kMoreUrgent;
       check_fat(thread, chunk, cell, granule, s->access, races);
       return true;
     }
@@ -197,7 +200,7 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
 size_t covered_run(const Thread* thread, const DhCell* cell, size_t count, bool write) {
   uint64_t const floor = thread->hot->floor;
   uint64_t const need = 0xff | (write ? uint64_t{kDhWriteBit} : 0);
-  uint64_t const look = need | ~((uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) - 1);
+  uint64_t const look = need | kMustNot;
   auto const misses = [=](uint64_t half) { return ((half - floor) ^ need) & look; };
   size_t i = 0;
   for (; i < count; ++i) {
@@ -265,6 +268,7 @@ bool forget_own(Thread* thread, DhCell* cell, uint8_t mask) {
       if ((half & mask) == 0) continue;
       if (Epoch::from_bits(half >> kDhEpochShift).slot() != thread->slot) return false;
       half &= ~static_cast<uint64_t>(mask);
+      if ((half & 0xff) == 0) half &= quick::kHalfShape;
     }
     if (fresh.half[0] == old.half[0] && fresh.half[1] == old.half[1]) return true;
     if (((fresh.half[0] | fresh.half[1]) & 0xff) == 0) fresh = DhCell{};
@@ -309,7 +313,8 @@ void known_access(Thread* thread, Chunk* chunk, DhCell* cell, const AccessReques
   Step s;
   s.access.set_bits(thread->epoch().bits() |
                     static_cast<uint64_t>(mask_for(request.address, request.size)) << Record::kMaskShift |
-                    (request.type == AccessType::kWrite ? Record::kWrite : 0));
+                    (kind_of(request.type).write ? Record::kWrite : 0) |
+                    (kind_of(request.type).atomic ? Record::kAtomic : 0));
   s.access.stack = stack;
   Races races;
   if (!step(thread, chunk, cell, request.address & ~uintptr_t{7}, &s, &races)) ++thread->statistics.covered;

@@ -7,9 +7,20 @@
 //   acquire load       the thread learns what the location carries
 //   relaxed load       an acquire fence later on learns it
 // Because the operation itself happens under the lock, a load always belongs to the store it reads from.
+//
+// Most atomics never carry anything: counters, flags, marks that are relaxed. As long as nobody released to a
+// granule, its cell may stay short, and an operation that releases nothing is an access like any other:
+//   - Whoever is about to release makes the cell fat first. A load that finds the cell short after it has read
+//     the value has read one that carries nothing.
+//   - Stores and read-modify-writes are part of the order in which the location changes, and must know on which side
+//     of the first release they stand. They hold one of some locks that are shared by address (`quiet_lock`)
+//     from looking at the cell to having changed the value; who releases first makes the cell fat, then waits
+//     for that lock to be free.
 #include "runtime/abi.h"
 #include "runtime/lane.h"
+#include "runtime/platform/spinlock.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/covered.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -59,10 +70,21 @@ Record* same_access_before(const Thread* thread, FatCell* fat, const Record& acc
   return mine;
 }
 
+struct alignas(64) QuietLock {
+  platform::Spinlock lock;
+};
+constexpr unsigned kQuietLockBits = 8;
+QuietLock quiet_locks[1u << kQuietLockBits];
+
+platform::Spinlock& quiet_lock(uintptr_t address) {
+  return quiet_locks[(address >> 3) * 0x9E3779B97F4A7C15ull >> (64 - kQuietLockBits)].lock;
+}
+
 // An atomic operation in progress on the granule(s) of `address`.
 class AtomicAccess {
  public:
-  AtomicAccess(const volatile void* address, unsigned size, uintptr_t pc)
+  // `may_release`: it may leave something at the location.
+  AtomicAccess(const volatile void* address, unsigned size, uintptr_t pc, bool may_release)
       : thread_(current_or_adopt()),
         address_(reinterpret_cast<uintptr_t>(address)),
         size_(size),
@@ -74,7 +96,10 @@ class AtomicAccess {
     Inside::enter(thread_);
     ++thread_->statistics.atomics;
     chunk_ = chunk_for(address_);
-    if (chunk_ != nullptr) fat_ = lock_fat(chunk_, &chunk_->cells[cell_index(address_)]);
+    if (chunk_ == nullptr) return;
+    fat_ = lock_fat(chunk_, &chunk_->cells[cell_index(address_)]);
+    if (fat_->syncs == nullptr && (may_release || !thread_->fence_release.empty()))
+      platform::SpinGuard const quiet(quiet_lock(address_));
   }
 
   // REQUIRES: not finished.
@@ -239,18 +264,99 @@ bool load_without_lock(const volatile T* address, T* value) {
   return covered_without_lock(fat, cell, access) && fat->lock.still(version);
 }
 
+// An access to a granule that carries nothing.
+class QuietAccess {
+ public:
+  QuietAccess(const volatile void* address, unsigned size)
+      : thread_(current_thread), address_(reinterpret_cast<uintptr_t>(address)), size_(size) {
+    if (size > 8 || thread_ == nullptr || !thread_->may_be_quick() || __atomic_load_n(&alone, __ATOMIC_ACQUIRE))
+      return;
+    chunk_ = existing_chunk(address_);
+    if (chunk_ != nullptr) cell_ = &chunk_->cells[cell_index(address_)];
+  }
+
+  bool possible() const { return cell_ != nullptr; }
+  Thread* thread() const { return thread_; }
+  bool is_quiet() {
+    seen_ = load_cell(cell_);
+    return !is_fat(seen_);
+  }
+
+  // After the operation; `is_quiet` was true. A plain access of the same kind covers an atomic one, too.
+  bool is_covered(bool write) const {
+    uint64_t const need = mask_of(address_, size_) | (write ? uint64_t{kDhWriteBit} : 0);
+    uint64_t const floor = thread_->hot->floor;
+    auto const covers = [=](uint64_t half) {
+      return (((half - floor) ^ need) & (need | kOutsideWindow)) == 0;
+    };
+    return covers(seen_.half[0]) || covers(seen_.half[1]);
+  }
+
+  void record(bool write, uintptr_t pc) {
+    ++thread_->statistics.atomics;
+    StackId const stack = site_stack(thread_, pc, size_ | (write ? uint32_t{kWriteSite} : 0) | kAtomicSite);
+    note_touched(chunk_, cell_index(address_));
+    thread_->span.note_used();
+    AccessType const type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
+    known_access(thread_, chunk_, cell_, {address_, size_, type, pc}, stack);
+  }
+
+ private:
+  Thread* thread_;
+  uintptr_t address_;
+  unsigned size_;
+  Chunk* chunk_ = nullptr;
+  DhCell* cell_ = nullptr;
+  DhCell seen_;
+};
+
+template <class T>
+bool quiet_load(const volatile T* address, uintptr_t pc, T* value) {
+  if constexpr (sizeof(T) == 16) return false;
+  QuietAccess access(address, sizeof(T));
+  if (!access.possible()) return false;
+  *value = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+  if (!access.is_quiet()) return false;
+  if (access.is_covered(false)) return true;
+  Inside const inside(access.thread());
+  access.record(false, pc);
+  return true;
+}
+
+// Does `operation`, which says whether it has written, unless something is or may be carried there.
+template <class T, class Operation>
+bool quiet_write(volatile T* address, bool may_release, uintptr_t pc, Operation operation) {
+  if (may_release) return false;
+  QuietAccess access(address, sizeof(T));
+  if (!access.possible() || !access.thread()->fence_release.empty()) return false;
+  Inside const inside(access.thread());
+  bool wrote;
+  {
+    platform::SpinGuard const guard(quiet_lock(reinterpret_cast<uintptr_t>(address)));
+    if (!access.is_quiet()) return false;
+    wrote = operation();
+  }
+  if (!access.is_covered(wrote)) access.record(wrote, pc);
+  return true;
+}
+
 template <class T>
 T atomic_load(const volatile T* address, int order, uintptr_t pc) {
   T quickly;
-  if (load_without_lock(address, &quickly)) return quickly;
-  AtomicAccess access(address, sizeof(T), pc);
+  if (quiet_load(address, pc, &quickly) || load_without_lock(address, &quickly)) return quickly;
+  AtomicAccess access(address, sizeof(T), pc, false);
   T const value = plain_load(address);
   access.load_done(order);
   return value;
 }
 template <class T>
 void atomic_store(volatile T* address, T value, int order, uintptr_t pc) {
-  AtomicAccess access(address, sizeof(T), pc);
+  if (quiet_write(address, releases(order), pc, [=] {
+        if constexpr (sizeof(T) != 16) __atomic_store_n(address, value, __ATOMIC_SEQ_CST);
+        return true;
+      }))
+    return;
+  AtomicAccess access(address, sizeof(T), pc, releases(order));
   // What was known before the store is what it publishes, and the access comes before anybody can see it.
   access.store_done(order);
   if constexpr (sizeof(T) == 16)
@@ -260,16 +366,28 @@ void atomic_store(volatile T* address, T value, int order, uintptr_t pc) {
 }
 template <class T, class Change>
 T atomic_modify(volatile T* address, int order, uintptr_t pc, Change change) {
-  AtomicAccess access(address, sizeof(T), pc);
-  T const old = plain_modify(address, change);
+  T old;
+  if (quiet_write(address, releases(order), pc, [&] {
+        old = plain_modify(address, change);
+        return true;
+      }))
+    return old;
+  AtomicAccess access(address, sizeof(T), pc, releases(order));
+  old = plain_modify(address, change);
   access.modify_done(order);
   return old;
 }
 template <class T>
 T atomic_compare_exchange(volatile T* address, T expected, T desired, int success, int failure,
                           uintptr_t pc) {
-  AtomicAccess access(address, sizeof(T), pc);
-  T const old = plain_compare_exchange(address, expected, desired);
+  T old;
+  if (quiet_write(address, releases(success), pc, [&] {
+        old = plain_compare_exchange(address, expected, desired);
+        return old == expected;
+      }))
+    return old;
+  AtomicAccess access(address, sizeof(T), pc, releases(success));
+  old = plain_compare_exchange(address, expected, desired);
   if (old == expected)
     access.modify_done(success);
   else
@@ -327,7 +445,7 @@ __thread Open open_access __attribute__((tls_model("initial-exec")));
 inline void* operator new(size_t, Open* at) { return at->storage; }
 
 void __dh_atomic_begin(const volatile void* address, size_t size, int) {
-  new (&open_access) AtomicAccess(address, static_cast<unsigned>(size), DH_PC);
+  new (&open_access) AtomicAccess(address, static_cast<unsigned>(size), DH_PC, true);
 }
 void __dh_atomic_end(const volatile void*, size_t, int order) {
   auto* const access = reinterpret_cast<AtomicAccess*>(open_access.storage);

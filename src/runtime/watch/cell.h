@@ -1,7 +1,7 @@
 // What a granule remembers: the accesses that can still be part of a race.
 //
-// A record is one such access. Two records fit into a cell; more, and everything about atomics, locks and
-// other synchronisation objects that live in the granule, go to a FatCell that the cell then points to.
+// A record is one such access. Two records fit into a cell; more, and what locks, atomics that release and
+// other synchronisation objects in the granule carry, go to a FatCell that the cell then points to.
 // Nothing is ever evicted: a record leaves only when a later one supersedes it (src/detect/access_rules.h) or
 // the memory is freed and given out again.
 //
@@ -51,10 +51,10 @@ static_assert(sizeof(Record) == 12);
 inline constexpr uint64_t kHalfShapeBits = kShapeBits / 2;
 inline constexpr unsigned kHalfShapeShift = 10;
 
-// REQUIRES: the record is not atomic.
 constexpr uint64_t pack_half(const Record& r, uint32_t half_shape) {
   return (static_cast<uint64_t>(r.epoch_bits) << kDhEpochShift) |
-         (static_cast<uint64_t>(half_shape) << kHalfShapeShift) | (r.write != 0 ? kDhWriteBit : 0) | r.mask;
+         (static_cast<uint64_t>(half_shape) << kHalfShapeShift) | (r.write != 0 ? kDhWriteBit : 0) |
+         (r.atomic != 0 ? kDhAtomicBit : 0) | r.mask;
 }
 constexpr Record unpack_half(uint64_t half, StackId stack) {
   Record r;
@@ -62,6 +62,7 @@ constexpr Record unpack_half(uint64_t half, StackId stack) {
   r.stack = stack;
   r.mask = half & 0xff;
   r.write = (half & kDhWriteBit) != 0 ? 1 : 0;
+  r.atomic = (half & kDhAtomicBit) != 0 ? 1 : 0;
   return r;
 }
 constexpr ShapeId shape_of(const DhCell& cell) {
@@ -100,9 +101,9 @@ struct alignas(64) FatCell {
 };
 static_assert(sizeof(FatCell) == 64);
 
-constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & kDhFatBit) != 0; }
+constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & (kDhAtomicBit | 0xff)) == kDhAtomicBit; }
 inline FatCell* fat_of(const DhCell& cell) { return reinterpret_cast<FatCell*>(cell.half[1]); }
-inline DhCell cell_for(FatCell* fat) { return {{kDhFatBit, reinterpret_cast<uint64_t>(fat)}}; }
+inline DhCell cell_for(FatCell* fat) { return {{kDhAtomicBit, reinterpret_cast<uint64_t>(fat)}}; }
 
 // Both halves at once: processors with AVX promise that an aligned 16-byte load is atomic.
 inline DhCell load_cell(const DhCell* cell) {

@@ -9,12 +9,14 @@ namespace deadheat::watch {
 
 constexpr uintptr_t kChunk = uintptr_t{1} << kDhChunkBits;
 constexpr uint64_t kOutsideWindow = ~((uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) - 1);
+// What must be 0 in the difference of a half and the floor: the atomic bit, too, for a plain access.
+constexpr uint64_t kMustNot = kOutsideWindow | kDhAtomicBit;
 
 // Zero if `half` is an access of this thread that covers one that needs the bits `need`: the rule of
 // inline_hooks.cc, without a branch.
 inline uint64_t missing(const uint64_t& half, uint64_t floor, uint64_t need) {
   uint64_t const h = __atomic_load_n(&half, __ATOMIC_RELAXED);
-  return ((h - floor) & kOutsideWindow) | (~h & need);
+  return ((h - floor) & kMustNot) | (~h & need);
 }
 
 inline bool is_covered(const DhCell* cell, uint64_t floor, uint64_t need) {

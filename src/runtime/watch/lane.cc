@@ -8,6 +8,7 @@
 #include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/heap.h"
+#include "runtime/watch/known_to_all.h"
 #include "runtime/watch/library_frames.h"
 #include "runtime/watch/life.h"
 #include "runtime/watch/quick.h"
@@ -313,6 +314,22 @@ void thread_joined(ThreadRef* thread) {
   Inside const inside(joiner);
   thread_join(joiner, thread);
 }
+
+void thread_joining(ThreadRef* thread) {
+  Thread* const joiner = current_or_adopt();
+  if (thread == nullptr || joiner == nullptr) return;
+  Inside const inside(joiner);
+  watch::thread_joining(joiner, thread);
+}
+
+void thread_not_joined() {
+  Thread* const joiner = current_thread;
+  if (joiner == nullptr) return;
+  Inside const inside(joiner);
+  watch::thread_not_joined(joiner);
+}
+
+void waits_may_be_cut_short() { watch::waits_may_be_cut_short(); }
 
 void thread_detached(ThreadRef* thread) {
   if (thread == nullptr) return;

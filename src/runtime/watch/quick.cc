@@ -46,6 +46,9 @@ ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId sta
     case Move::kBeforeSecond:
       pair = {stack, pair.second};
       break;
+    case Move::kAfterSecond:
+      pair = {pair.second, stack};
+      break;
     case Move::kIntoFirst:
       pair.first = into(pair.first);
       break;

@@ -13,6 +13,7 @@
 
 #include "runtime/abi.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/known_to_all.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/thread.h"
@@ -24,6 +25,7 @@ enum class Move : uint32_t {
   kAfterFirst,    // (first, access)
   kBeforeFirst,   // (access, first)
   kBeforeSecond,  // (access, second)
+  kAfterSecond,   // (second, access)
   kIntoFirst,     // (first with the access's bytes, second)
   kIntoSecond,    // (first, second with the access's bytes)
 };
@@ -84,10 +86,10 @@ struct Change {
 constexpr uint32_t kAlone = 7;  // no Move: the access is all there is
 constexpr uint32_t kNotQuick = ~0u;
 
-// The cell h0, h1 after the access `now`; kNotQuick for whatever is not one of the cases above.
+// The cell h0, h1 after the access `now`, whatever everybody may know.
 template <bool kWrite>
-__attribute__((always_inline)) inline Change change_of(const Thread* thread, uint64_t h0, uint64_t h1,
-                                                       uint64_t now) {
+__attribute__((always_inline)) inline Change plain_change_of(const Thread* thread, uint64_t h0, uint64_t h1,
+                                                             uint64_t now) {
   constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
   constexpr Change kNo{0, 0, kNotQuick};
   uint64_t const mask = now & 0xff;
@@ -126,6 +128,35 @@ __attribute__((always_inline)) inline Change change_of(const Thread* thread, uin
                                  : Change{h0, now, number(Move::kAfterFirst)};
 }
 
+// The cell after the access, its first record being over.
+template <bool kWrite>
+__attribute__((always_inline)) inline Change change_without_first(const Thread* thread, uint64_t h0,
+                                                                  uint64_t h1, uint64_t now) {
+  constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
+  uint64_t const mask = now & 0xff;
+  uint64_t const m1 = h1 & 0xff;
+  if (m1 == 0 || is_over(h1)) return {now, 0, kAlone};
+  bool const second_writes = (h1 & kDhWriteBit) != 0;
+  if ((m1 & ~mask) == 0 && (kWrite || !second_writes) && ordered(thread, h1)) return {now, 0, kAlone};
+  if (((h1 ^ now) & ~(kHalfShape | 0xff)) == 0)
+    return {h0, h1 | mask, number(Move::kIntoSecond) | static_cast<uint32_t>(m1 << 8 | mask) << 3};
+  if ((m1 & mask) != 0 && (kWrite || (second_writes && !ordered(thread, h1)))) return {0, 0, kNotQuick};
+  return kWrite || !second_writes ? Change{now, h1, number(Move::kBeforeSecond)}
+                                  : Change{h1, now, number(Move::kAfterSecond)};
+}
+
+// The cell h0, h1 after the access `now`; kNotQuick for whatever is not one of the cases above.
+template <bool kWrite>
+__attribute__((always_inline)) inline Change change_of(const Thread* thread, uint64_t h0, uint64_t h1,
+                                                       uint64_t now) {
+  Change const change = plain_change_of<kWrite>(thread, h0, h1, now);
+  if (change.how == kAlone || (h0 & 0xff) == 0) return change;
+  // More than one record would be left: perhaps everybody knows one of them.
+  if (is_over(h0)) return change_without_first<kWrite>(thread, h0, h1, now);
+  if ((h1 & 0xff) != 0 && is_over(h1)) return plain_change_of<kWrite>(thread, h0, 0, now);
+  return change;
+}
+
 }  // namespace quick
 
 // The stack of an access, by way of the table.
@@ -157,7 +188,8 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   // Not necessarily of one moment: the compare-and-swap looks at both.
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
-  if ((h0 & kDhFatBit) != 0) return false;
+  // Fat, or an atomic access among them.
+  if (((h0 | h1) & kDhAtomicBit) != 0) return false;
 
   const DhHot* const hot = thread->hot;
   StackId const frames = hot->next_frame[-1].context;
@@ -188,6 +220,7 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   }
   thread->span.note_used();
   ++thread->statistics.slow_accesses;
+  if (__builtin_expect(--thread->until_known < 0, 0)) return false;
   return compare_and_swap_cell(cell, {{h0, h1}}, {{half0, half1}});
 }
 
@@ -203,6 +236,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   if ((kWrite ? thread->ignore_writes : thread->ignore_reads) != 0) return false;
   uint64_t const floor = thread->hot->floor;
   if (floor == kNoFloor || (address & 7) + size > 8) return false;
+  if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
   Chunk* const chunk = existing_chunk(address);
   if (chunk == nullptr) return false;
   size_t const index = cell_index(address);
@@ -222,7 +256,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   thread->span.note_used();
   for (int tries = 0; tries < 4; ++tries) {
     DhCell const old = load_cell(cell);
-    if (is_fat(old)) break;
+    if (((old.half[0] | old.half[1]) & kDhAtomicBit) != 0) break;
     quick::Change const change = quick::change_of<kWrite>(thread, old.half[0], old.half[1], now);
     if (change.how == quick::kNotQuick) break;
     ShapeId const shape =

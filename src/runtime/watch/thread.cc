@@ -175,7 +175,15 @@ Thread* new_thread() { return static_cast<Thread*>(platform::allocate(sizeof(Thr
 // Threads that ended but may still be joined: found by handle.
 Thread* joinable_finished;
 
+// REQUIRES: registry_lock.
+void no_longer_joining(Thread* joiner) {
+  if (joiner->joining != nullptr) joiner->joining->joiner = nullptr;
+  joiner->joining = nullptr;
+}
+
 void free_thread(Thread* thread) {
+  no_longer_joining(thread);
+  if (thread->joiner != nullptr) thread->joiner->joining = nullptr;
   thread->clock.destroy();
   thread->fence_release.destroy();
   thread->fence_acquire.destroy();
@@ -384,6 +392,7 @@ void thread_finish(Thread* thread) {
   thread_over = true;
   SpinGuard const guard(registry_lock);
   finished_statistics.add(thread->statistics);
+  no_longer_joining(thread);
   unlink_live(thread);
   retire_slot(thread);
   thread->finished = true;
@@ -456,8 +465,22 @@ void forget_finished(Thread* thread) {
 }
 }  // namespace
 
+void thread_joining(Thread* joiner, Thread* joined) {
+  SpinGuard const guard(registry_lock);
+  // Two who wait for one: that is the program's mistake, and only one of them can be right.
+  if (joined->joiner != nullptr || joined == joiner) return;
+  joiner->joining = joined;
+  joined->joiner = joiner;
+}
+
+void thread_not_joined(Thread* joiner) {
+  SpinGuard const guard(registry_lock);
+  no_longer_joining(joiner);
+}
+
 void thread_join(Thread* joiner, Thread* joined) {
   SpinGuard const guard(registry_lock);
+  no_longer_joining(joiner);
   if (joiner->clock.join(joined->clock)) joiner->learnt();
   joined->joined = true;
   if (joined->finished) {
@@ -510,6 +533,13 @@ Statistics total_statistics() {
 void for_each_live(void (*visit)(Thread*, void*), void* argument) {
   SpinGuard const guard(registry_lock);
   for (Thread* t = live_threads; t != nullptr; t = t->next_live) visit(t, argument);
+}
+
+bool visit_live_if_free(LiveVisitor visit, void* argument) {
+  if (!registry_lock.try_lock()) return false;
+  visit(live_threads, live_count, slots_used, argument);
+  registry_lock.unlock();
+  return true;
 }
 
 void Inside::wait_at_gate(Thread* thread) {
@@ -567,6 +597,7 @@ void threads_fork_child(Thread* survivor) {
     Thread* const next = t->next_live;
     if (t != survivor) survivor->clock.set(t->slot, t->span.used());
     if (t != survivor && !may_go_on(t)) {
+      no_longer_joining(t);
       unlink_live(t);
       retire_slot(t);
     }

@@ -57,6 +57,7 @@ struct Thread {
   detect::SpanClock<const volatile void*> span;
   VectorClock clock;     // what this thread knows; its own entry is what it has published
   uint64_t version = 1;  // changes whenever `clock` learns something
+  int32_t until_known = 0;  // slow accesses until what all threads know is brought up to date (known_to_all.h)
   DhHot* hot = nullptr;  // this thread's __dh_hot
   DhFrame* frames = nullptr;
   DhFrame* frames_end = nullptr;
@@ -79,6 +80,8 @@ struct Thread {
   bool joined = false;
   uintptr_t stack_low = 0;
   uintptr_t stack_high = 0;
+  Thread* joining = nullptr;  // waits for the end of that one, whose `joiner` it is; guarded by the registry
+  Thread* joiner = nullptr;
   Thread* next_live = nullptr;  // in the registry
   Thread* previous_live = nullptr;
   uint64_t frames_bytes = 0;
@@ -169,6 +172,9 @@ Thread* thread_create(Thread* parent, uintptr_t pc);
 void thread_start(Thread* thread);
 void thread_finish(Thread* thread);
 void thread_abandon(Thread* thread);  // its creation failed
+// Before and after the wait; if it failed, `thread_not_joined` instead of the latter.
+void thread_joining(Thread* joiner, Thread* joined);
+void thread_not_joined(Thread* joiner);
 void thread_join(Thread* joiner, Thread* joined);
 void thread_detach(Thread* thread);
 Thread* thread_by_handle(pthread_t handle);
@@ -183,6 +189,16 @@ uint32_t threads_created();
 Statistics total_statistics();
 // Calls `visit` for every live thread, with the registry locked.
 void for_each_live(void (*visit)(Thread*, void*), void* argument);
+// Calls `visit` with the list of live threads, how many they are, and how many slots were ever used, unless
+// the registry is in use.
+using LiveVisitor = void (*)(const Thread* first, uint32_t count, uint32_t slots, void* argument);
+bool visit_live_if_free(LiveVisitor visit, void* argument);
+template <class Visit>
+bool with_live_threads_if_free(Visit visit) {
+  return visit_live_if_free([](const Thread* first, uint32_t count, uint32_t slots,
+                               void* v) { (*static_cast<Visit*>(v))(first, count, slots); },
+                            &visit);
+}
 void threads_fork_preparing(Thread* forker);
 void threads_fork_parent();
 void threads_fork_child(Thread* survivor);

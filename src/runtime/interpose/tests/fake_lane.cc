@@ -231,6 +231,9 @@ ThreadRef* thread_find(pthread_t handle) {
   return nullptr;
 }
 void thread_joined(ThreadRef*) { note_plain("thread_joined"); }
+void thread_joining(ThreadRef*) {}
+void thread_not_joined() {}
+void waits_may_be_cut_short() {}
 void thread_detached(ThreadRef*) { note_plain("thread_detached"); }
 void thread_named(pthread_t, const char* name) {
   platform::SpinGuard const guard(lock);

@@ -33,6 +33,13 @@ class Actors {
   Thread* root() const { return root_; }
   // The thread number `id`, created by `parent` (the root if null) when first asked for.
   Thread* get(uint32_t id, Thread* parent = nullptr);
+  // All there will be, but for those whom they create: the root waits for one of them, so that from here on
+  // nothing depends on what the root knows.
+  template <class Ids>
+  void are(const Ids& ids) {
+    for (uint32_t id : ids) get(id);
+    if (!actors_.empty()) thread_joining(root_, actors_.begin()->second.thread);
+  }
   // Makes it the current thread, as far as hooks can tell.
   Thread* enter(uint32_t id);
 

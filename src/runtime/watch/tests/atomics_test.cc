@@ -7,10 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/abi.h"
+#include "runtime/watch/known_to_all.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/tests/actors.h"
 #include "testing/naive.h"
@@ -77,8 +79,11 @@ void play(std::vector<Step>& steps) {
   clear_shadow(reinterpret_cast<uintptr_t>(words), sizeof words);
   for (uint32_t& w : words) w = 0;
   Actors actors;
-  for (uint32_t t = 0; t < 5; ++t) actors.get(t);
+  std::set<uint32_t> there;
+  for (const Step& s : steps) there.insert(s.thread);
+  actors.are(there);
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i % 3 != 0) advance_known_to_all();
     event_now = i;
     Step& s = steps[i];
     Thread* const t = actors.enter(s.thread);

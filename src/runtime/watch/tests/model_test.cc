@@ -16,6 +16,7 @@
 #include "runtime/platform/options.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/covered.h"
+#include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -50,9 +51,15 @@ class Player {
   }
 
   void play() {
+    std::set<uint32_t> there;
+    for (const Event& e : trace_.events) there.insert(e.thread.value());
+    for (const Event& e : trace_.events)
+      if (e.kind == EventKind::kFork) there.erase(static_cast<uint32_t>(e.object.index()));
+    actors_.are(there);
     for (std::size_t i = 0; i < trace_.events.size(); ++i) {
       event_now = i;
       one(trace_.events[i], i);
+      if (i % 3 != 0) advance_known_to_all();
     }
   }
 

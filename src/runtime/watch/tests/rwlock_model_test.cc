@@ -15,6 +15,7 @@
 #include "runtime/platform/options.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/covered.h"
+#include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -94,8 +95,11 @@ void play(const std::vector<Step>& steps, const std::vector<uint64_t*>& words) {
   for (uint64_t* w : words) clear_shadow(reinterpret_cast<uintptr_t>(w), 8);
   clear_shadow(reinterpret_cast<uintptr_t>(locks), sizeof locks);
   Actors actors;
-  for (uint32_t t = 0; t < 6; ++t) actors.get(t);
+  std::set<uint32_t> there;
+  for (const Step& s : steps) there.insert(s.thread);
+  actors.are(there);
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i % 3 != 0) advance_known_to_all();
     event_now = i;
     const Step& s = steps[i];
     Thread* const t = actors.enter(s.thread);
