@@ -38,15 +38,15 @@
 //
 //   63..22 epoch of the access: slot (17 bits), clock (25 bits)
 //   21..10 half of the number of the cell's pair of stacks
-//    9     the access was atomic; in the first half without any bytes: the cell is "fat", what it knows is elsewhere
-//    8     the access was a write
-//    7..0  which bytes of the granule it touched
+//    9     the access was atomic; in the first half without any bytes: the cell is "fat", what it knows is
+//    elsewhere 8     the access was a write 7..0  which bytes of the granule it touched
 
 enum {
   kDhChunkBits = 24,      // a chunk of shadow covers 16 MiB of the program's memory
   kDhDirectoryBits = 23,  // 2^47 bytes of user address space
   kDhEpochShift = 22,
   kDhClockBits = 25,
+  kDhSlotBits = 64 - kDhEpochShift - kDhClockBits,
   kDhWriteBit = 1 << 8,
   kDhAtomicBit = 1 << 9,
   // A thread's labels never run ahead of its current epoch by more than this, nor wrap within a slot; so "is

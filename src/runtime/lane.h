@@ -93,8 +93,8 @@ void thread_finishing();
 struct ThreadRef;
 ThreadRef* thread_find(pthread_t handle);
 void thread_joined(ThreadRef* thread);
-// Around a join that only ends with the other thread: `thread_joining` before it, and after it `thread_joined`
-// or, if it failed, `thread_not_joined`.
+// Around a join that only ends with the other thread: `thread_joining` before it, and after it
+// `thread_joined` or, if it failed, `thread_not_joined`.
 void thread_joining(ThreadRef* thread);
 void thread_not_joined();
 // The program may have a thread do something in the middle of a call that waits: a signal's handler, the

@@ -58,7 +58,7 @@ inline unsigned apply(Thread* thread, Record* records, unsigned count, Record ac
   for (unsigned i = 0; i < count; ++i) {
     uint64_t old = records[i].bits();
     StackId const stack = records[i].stack;
-    if (is_over(Epoch::from_bits(old & kEpochBits))) continue;
+    if (quick::over(thread, (old & kEpochBits) << kDhEpochShift)) continue;
     if ((old & mask) != 0) {
       bool ordered = thread->ordered_after(Epoch::from_bits(old & kEpochBits));
       if (!ordered && conflicting(old, now)) {
@@ -86,7 +86,8 @@ inline unsigned apply(Thread* thread, Record* records, unsigned count, Record ac
   return kept;
 }
 
-// A cell that becomes long is worth so many other slow accesses, when it comes to asking what can be forgotten.
+// A cell that becomes long is worth so many other slow accesses, when it comes to asking what can be
+// forgotten.
 constexpr int32_t kMoreUrgent = 128;
 
 // What one access does to cells: its record, and the last transition it made.
@@ -120,7 +121,7 @@ bool pack(Thread* thread, const Record* records, unsigned count, DhCell* cell) {
 
 // A short form is cheaper for everybody: a cell goes back to it as soon as what it knows fits.
 bool fits_in_cell(Thread* thread, FatCell* fat, DhCell* thin) {
-  if (fat->syncs != nullptr || fat->count > 2 || fat->count == 0) return false;
+  if (fat->has_syncs || fat->count > 2 || fat->count == 0) return false;
   return pack(thread, fat->records(), fat->count, thin);
 }
 
@@ -221,10 +222,12 @@ bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access
   if (__atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
   unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
   const Record* records = fat->few;
-  if (__builtin_expect(__atomic_load_n(&fat->capacity, __ATOMIC_RELAXED) > FatCell::kFew, 0)) {
+  if (__builtin_expect(fat->is_elsewhere(), 0)) {
     records = static_cast<const Record*>(fat->elsewhere());
     // Followed only if it is one: memory of records stays memory of records.
     if (!fat->lock.still(version) || count > 64) return false;
+  } else if (count > FatCell::kFew) {
+    return false;
   }
   bool covered = false;
   for (unsigned i = 0; i < count && !covered; ++i) covered = covers(records[i], access);
@@ -242,6 +245,7 @@ bool covered_in_fat(FatCell* fat, const Record& access) {
 void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
   fat->reserve(fat->count + 1u);
   fat->count = static_cast<uint16_t>(apply(thread, fat->records(), fat->count, access, granule, races));
+  fat->bring_back();
 }
 
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {

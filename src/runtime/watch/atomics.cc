@@ -10,9 +10,11 @@
 //
 // Most atomics never carry anything: counters, flags, marks that are relaxed. As long as nobody released to a
 // granule, its cell may stay short, and an operation that releases nothing is an access like any other:
-//   - Whoever is about to release makes the cell fat first. A load that finds the cell short after it has read
+//   - Whoever is about to release makes the cell fat first. A load that finds the cell short after it has
+//   read
 //     the value has read one that carries nothing.
-//   - Stores and read-modify-writes are part of the order in which the location changes, and must know on which side
+//   - Stores and read-modify-writes are part of the order in which the location changes, and must know on
+//   which side
 //     of the first release they stand. They hold one of some locks that are shared by address (`quiet_lock`)
 //     from looking at the cell to having changed the value; who releases first makes the cell fat, then waits
 //     for that lock to be free.
@@ -98,7 +100,7 @@ class AtomicAccess {
     chunk_ = chunk_for(address_);
     if (chunk_ == nullptr) return;
     fat_ = lock_fat(chunk_, &chunk_->cells[cell_index(address_)]);
-    if (fat_->syncs == nullptr && (may_release || !thread_->fence_release.empty()))
+    if (!fat_->has_syncs && (may_release || !thread_->fence_release.empty()))
       platform::SpinGuard const quiet(quiet_lock(address_));
   }
 
@@ -252,7 +254,7 @@ bool load_without_lock(const volatile T* address, T* value) {
   FatCell* const fat = fat_of(seen);
   uint32_t const version = fat->lock.version();
   *value = __atomic_load_n(address, __ATOMIC_SEQ_CST);
-  const SyncVar* const syncs = __atomic_load_n(&fat->syncs, __ATOMIC_RELAXED);
+  const SyncVar* const syncs = fat->syncs();
   if (!fat->lock.still(version)) return false;
   if (syncs != nullptr) {
     // One object in the granule, and it is this one; memory of objects stays memory of objects.
@@ -269,7 +271,8 @@ class QuietAccess {
  public:
   QuietAccess(const volatile void* address, unsigned size)
       : thread_(current_thread), address_(reinterpret_cast<uintptr_t>(address)), size_(size) {
-    if (size > 8 || thread_ == nullptr || !thread_->may_be_quick() || __atomic_load_n(&alone, __ATOMIC_ACQUIRE))
+    if (size > 8 || thread_ == nullptr || !thread_->may_be_quick() ||
+        __atomic_load_n(&alone, __ATOMIC_ACQUIRE))
       return;
     chunk_ = existing_chunk(address_);
     if (chunk_ != nullptr) cell_ = &chunk_->cells[cell_index(address_)];
@@ -294,11 +297,22 @@ class QuietAccess {
 
   void record(bool write, uintptr_t pc) {
     ++thread_->statistics.atomics;
-    StackId const stack = site_stack(thread_, pc, size_ | (write ? uint32_t{kWriteSite} : 0) | kAtomicSite);
-    note_touched(chunk_, cell_index(address_));
     thread_->span.note_used();
+    note_touched(chunk_, cell_index(address_));
+    const QuickCache::Site* const site =
+        site_of(thread_, pc, size_ | (write ? uint32_t{kWriteSite} : 0) | kAtomicSite);
+    uint64_t const now =
+        thread_->hot->floor | mask_of(address_, size_) | (write ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit;
+    quick::Change const change = quick::any_change_of(thread_, seen_.half[0], seen_.half[1], now);
+    if (site != nullptr && change.how != quick::kNotQuick) {
+      ShapeId const shape =
+          change.how == quick::kAlone ? site->alone : shape_after(thread_, seen_, change.how, site->stack);
+      if (shape != kNoShape &&
+          compare_and_swap_cell(cell_, seen_, quick::with_shape(change.first, change.second, shape)))
+        return;
+    }
     AccessType const type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
-    known_access(thread_, chunk_, cell_, {address_, size_, type, pc}, stack);
+    known_access(thread_, chunk_, cell_, {address_, size_, type, pc}, site != nullptr ? site->stack : 0);
   }
 
  private:

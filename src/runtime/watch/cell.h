@@ -77,27 +77,46 @@ struct SyncVar;
 // whoever finds a FatCell through a cell locks it and then looks whether the cell still points to it. Whoever
 // only wants to know whether an access is covered, or whether there is anything to learn, looks without the
 // lock (VersionedLock).
+//
+// Four records stand in it, which is what two threads that read and write atomically can leave behind, or
+// three and the list of the synchronisation objects that live in the granule.
 struct alignas(64) FatCell {
-  static constexpr unsigned kFew = 3;
+  static constexpr unsigned kFew = 4;
 
   VersionedLock lock;
-  uint32_t reserved;
-  DhCell* owner;
-  SyncVar* syncs;
-  Record few[kFew];  // or a pointer to more of them, or to the next free FatCell
   uint16_t count;
-  uint16_t capacity;  // more than kFew: the records stand elsewhere
+  uint8_t capacity_log;  // 0: the records stand here; otherwise there is room for 2^this of them elsewhere
+  bool has_syncs;
+  DhCell* owner;
+  Record
+      few[kFew];  // or first a pointer to more of them, or to the next free FatCell; last the list of syncs
 
+  bool is_elsewhere() const { return __atomic_load_n(&capacity_log, __ATOMIC_RELAXED) != 0; }
   void* elsewhere() const {
     void* pointer;
     __builtin_memcpy(&pointer, few, sizeof pointer);
     return pointer;
   }
   void set_elsewhere(void* pointer) { __builtin_memcpy(few, &pointer, sizeof pointer); }
-  Record* records() { return capacity > kFew ? static_cast<Record*>(elsewhere()) : few; }
+  Record* records() { return is_elsewhere() ? static_cast<Record*>(elsewhere()) : few; }
+  unsigned capacity() const { return is_elsewhere() ? 1u << capacity_log : has_syncs ? kFew - 1 : kFew; }
   // Makes room for `size` records.
   void reserve(unsigned size);
+  // Records that stand elsewhere and would fit here do: who looks at them waits for one cache line less.
+  void bring_back() {
+    if (is_elsewhere() && count < kFew) bring_back_elsewhere();
+  }
   void release_records();
+
+  SyncVar* syncs() const { return has_syncs ? *sync_list() : nullptr; }
+  void set_syncs(SyncVar* first);
+
+ private:
+  void bring_back_elsewhere();
+  SyncVar** sync_list() const {
+    auto const end = reinterpret_cast<uintptr_t>(this) + sizeof(FatCell);
+    return reinterpret_cast<SyncVar**>(end - sizeof(SyncVar*));
+  }
 };
 static_assert(sizeof(FatCell) == 64);
 

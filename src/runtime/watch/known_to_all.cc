@@ -5,6 +5,7 @@
 namespace deadheat::watch {
 
 uint32_t known_to_all[kSlots];
+bool two_can_act;
 
 namespace {
 
@@ -13,7 +14,8 @@ bool cut_short;
 // The thread that `t` will know all of before it does anything else; null if there is none. Of two that wait
 // for each other one will be told so and go on, so nothing is concluded from waits for those who wait.
 const Thread* awaited_by(const Thread* t) {
-  if (t->joining == nullptr || t->joining->joining != nullptr || __atomic_load_n(&cut_short, __ATOMIC_RELAXED))
+  if (t->joining == nullptr || t->joining->joining != nullptr ||
+      __atomic_load_n(&cut_short, __ATOMIC_RELAXED))
     return nullptr;
   return t->joining;
 }
@@ -39,17 +41,29 @@ uint32_t clock_known_to_all(const Thread* live, uint32_t slot) {
 uint32_t advance_known_to_all() {
   constexpr uint32_t kLeastWork = 4096;
   uint32_t work = kLeastWork;
-  with_live_threads_if_free([&work](const Thread* live, uint32_t live_count, uint32_t slots) {
+  auto const advance = [&work](const Thread* live, uint32_t live_count, uint32_t slots) {
     for (uint32_t slot = 1; slot < slots; ++slot) {
       uint32_t const clock = clock_known_to_all(live, slot);
       if (clock > known_to_all[slot]) __atomic_store_n(&known_to_all[slot], clock, __ATOMIC_RELAXED);
     }
     uint64_t const cost = uint64_t{live_count} * slots;
     work = cost < (1u << 30) ? kLeastWork + static_cast<uint32_t>(cost) : 1u << 30;
-  });
+  };
+  with_live_threads(advance, false);
   return work;
 }
 
-void waits_may_be_cut_short() { __atomic_store_n(&cut_short, true, __ATOMIC_RELAXED); }
+void note_who_can_act(const Thread* live) {
+  unsigned acting = 0;
+  for (const Thread* t = live; t != nullptr && acting < 3; t = t->next_live) {
+    if (awaited_by(t) == nullptr) ++acting;
+  }
+  __atomic_store_n(&two_can_act, acting <= 2, __ATOMIC_RELAXED);
+}
+
+void waits_may_be_cut_short() {
+  __atomic_store_n(&cut_short, true, __ATOMIC_RELAXED);
+  with_live_threads([](const Thread* live, uint32_t, uint32_t) { note_who_can_act(live); });
+}
 
 }  // namespace deadheat::watch

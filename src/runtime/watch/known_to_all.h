@@ -1,10 +1,10 @@
 // What everybody knows: accesses that can race with nobody any more.
 //
-// An access can be part of a race only with a later one that does not know of it. As soon as every live thread has
-// it in its past, so have all threads that are still to come (they start with what their creators know), and
-// its record may go. Most memory is filled by one thread before the others exist, or between two barriers: without this,
-// the write that everybody saw would stay in its cell beside each thread's reads of it for ever, and two
-// readers would make three records of what is, for all that can still happen, two.
+// An access can be part of a race only with a later one that does not know of it. As soon as every live
+// thread has it in its past, so have all threads that are still to come (they start with what their creators
+// know), and its record may go. Most memory is filled by one thread before the others exist, or between two
+// barriers: without this, the write that everybody saw would stay in its cell beside each thread's reads of
+// it for ever, and two readers would make three records of what is, for all that can still happen, two.
 //
 // Per slot, `known_to_all` is the largest clock that all live threads but the slot's owner know of; it is
 // brought up to date now and then (clocks only grow, so what is written here stays true). It costs threads
@@ -12,9 +12,15 @@
 //
 // A thread that waits in pthread_join does nothing before it knows all that the other one knows by then. It
 // counts as knowing what that one knows now; otherwise a main thread that waits for its workers would
-// keep everything alive. That is not so where the wait can be cut short and the thread goes on without that knowledge: a
-// signal's handler runs in it, or it is cancelled. Once the program has set up either, waiting threads count
-// as what they are. (What was known to all until then was known to the thread that set it up.)
+// keep everything alive. That is not so where the wait can be cut short and the thread goes on without that
+// knowledge: a signal's handler runs in it, or it is cancelled. Once the program has set up either, waiting
+// threads count as what they are. (What was known to all until then was known to the thread that set it up.)
+//
+// While only two threads can act, because there are no more or because the others wait for one of them,
+// nothing needs to be looked up: what one of them did and the other knows, everybody knows (`two_can_act`).
+// It is changed with the registry locked, before a third one starts or after it has begun to wait. Whoever
+// sees it too late has not yet been told anything by the thread that created the third one since, so what it
+// drops was done before, and the third one knows it.
 #pragma once
 
 #include <stdint.h>
@@ -23,17 +29,21 @@
 
 namespace deadheat::watch {
 
+struct Thread;
+
 extern uint32_t known_to_all[kSlots];
 
 inline bool is_over(Epoch e) {
   return __atomic_load_n(&known_to_all[e.slot()], __ATOMIC_RELAXED) >= e.clock();
 }
-// The same for half of a cell, a part of which must be there.
-inline bool is_over(uint64_t half) { return is_over(Epoch::from_bits(half >> kDhEpochShift)); }
 
 // Brings it up to date, unless somebody else is at the registry of threads. Returns how many slow accesses
 // a thread should make before it asks again.
 uint32_t advance_known_to_all();
+
+extern bool two_can_act;
+// After a change of who lives and who waits. REQUIRES: the registry is locked; `live` is its list.
+void note_who_can_act(const Thread* live);
 
 // From now on a wait for a thread may end without the thread having ended.
 void waits_may_be_cut_short();

@@ -69,6 +69,13 @@ __attribute__((always_inline)) inline bool ordered(const Thread* thread, uint64_
   return thread->ordered_after(Epoch::from_bits(half >> kDhEpochShift));
 }
 
+// Does everybody who can still race with this record know it (known_to_all.h)?
+__attribute__((always_inline)) inline bool over(const Thread* thread, uint64_t half) {
+  if (__atomic_load_n(&two_can_act, __ATOMIC_RELAXED) && half >> (64 - kDhSlotBits) != thread->slot)
+    return ordered(thread, half);
+  return is_over(Epoch::from_bits(half >> kDhEpochShift));
+}
+
 constexpr uint64_t kHalfShape = ((uint64_t{1} << kHalfShapeBits) - 1) << kHalfShapeShift;
 
 constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
@@ -135,7 +142,7 @@ __attribute__((always_inline)) inline Change change_without_first(const Thread* 
   constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
   uint64_t const mask = now & 0xff;
   uint64_t const m1 = h1 & 0xff;
-  if (m1 == 0 || is_over(h1)) return {now, 0, kAlone};
+  if (m1 == 0 || over(thread, h1)) return {now, 0, kAlone};
   bool const second_writes = (h1 & kDhWriteBit) != 0;
   if ((m1 & ~mask) == 0 && (kWrite || !second_writes) && ordered(thread, h1)) return {now, 0, kAlone};
   if (((h1 ^ now) & ~(kHalfShape | 0xff)) == 0)
@@ -152,24 +159,53 @@ __attribute__((always_inline)) inline Change change_of(const Thread* thread, uin
   Change const change = plain_change_of<kWrite>(thread, h0, h1, now);
   if (change.how == kAlone || (h0 & 0xff) == 0) return change;
   // More than one record would be left: perhaps everybody knows one of them.
-  if (is_over(h0)) return change_without_first<kWrite>(thread, h0, h1, now);
-  if ((h1 & 0xff) != 0 && is_over(h1)) return plain_change_of<kWrite>(thread, h0, 0, now);
+  if (over(thread, h0)) return change_without_first<kWrite>(thread, h0, h1, now);
+  if ((h1 & 0xff) != 0 && over(thread, h1)) return plain_change_of<kWrite>(thread, h0, 0, now);
   return change;
+}
+
+// The cell h0, h1 after the access `now`, whichever of the three are atomic.
+inline Change any_change_of(const Thread* thread, uint64_t h0, uint64_t h1, uint64_t now) {
+  enum { kGone, kKept, kHard };
+  auto const fate = [=](uint64_t half) {
+    uint64_t const bytes = half & 0xff;
+    if (bytes == 0 || over(thread, half)) return kGone;
+    if (((half ^ now) & ~(kHalfShape | 0xff)) == 0) return kHard;  // more bytes of the same
+    if ((bytes & now) == 0) return kKept;
+    bool const conflict = ((half | now) & kDhWriteBit) != 0 && (half & now & kDhAtomicBit) == 0;
+    bool const weaker = (~now & half & kDhWriteBit) == 0 && (now & ~half & kDhAtomicBit) == 0;
+    if (!ordered(thread, half)) return conflict ? kHard : kKept;
+    if (!weaker) return kKept;
+    return (bytes & ~now) == 0 ? kGone : kHard;
+  };
+  auto const hook_looks_for = [](uint64_t half) {
+    return (half & (kDhWriteBit | kDhAtomicBit)) == kDhWriteBit;
+  };
+  constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
+  auto const fate0 = fate(h0);
+  auto const fate1 = fate(h1);
+  if (fate0 == kHard || fate1 == kHard || (fate0 == kKept && fate1 == kKept)) return {0, 0, kNotQuick};
+  if (fate0 == kGone && fate1 == kGone) return {now, 0, kAlone};
+  uint64_t const kept = fate0 == kKept ? h0 : h1;
+  bool const after = hook_looks_for(kept) && !hook_looks_for(now);
+  if (after) return {kept, now, number(fate0 == kKept ? Move::kAfterFirst : Move::kAfterSecond)};
+  return {now, kept, number(fate0 == kKept ? Move::kBeforeFirst : Move::kBeforeSecond)};
 }
 
 }  // namespace quick
 
-// The stack of an access, by way of the table.
-inline StackId site_stack(Thread* thread, uintptr_t pc, uint32_t size_and_kind) {
+// What is known of the place of an access, by way of the table; null if that is impossible.
+inline const QuickCache::Site* site_of(Thread* thread, uintptr_t pc, uint32_t size_and_kind) {
   StackId const frames = quick::frames(thread);
   uint64_t const key = quick::site_key(pc, size_and_kind);
   uint64_t const context = quick::site_context(frames, thread->lockset);
-  const QuickCache::Site* site = &thread->quick.site[quick::site_index(key, context)];
-  if (__builtin_expect(site->key != key || site->context != context, 0)) {
-    site = remember_site(thread, pc, frames, size_and_kind);
-    if (site == nullptr) return 0;
-  }
-  return site->stack;
+  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
+  if (__builtin_expect(site->key == key && site->context == context, 1)) return site;
+  return remember_site(thread, pc, frames, size_and_kind);
+}
+inline StackId site_stack(Thread* thread, uintptr_t pc, uint32_t size_and_kind) {
+  const QuickCache::Site* const site = site_of(thread, pc, size_and_kind);
+  return site != nullptr ? site->stack : 0;
 }
 
 // The quickest way, for what is nearly always there: nothing, records that this one supersedes, a write that
@@ -242,15 +278,8 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   size_t const index = cell_index(address);
   DhCell* const cell = &chunk->cells[index];
   uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
-  StackId const frames = quick::frames(thread);
-  uint32_t const size_and_kind = size | (kWrite ? kWriteSite : 0);
-  uint64_t const key = quick::site_key(pc, size_and_kind);
-  uint64_t const context = quick::site_context(frames, thread->lockset);
-  const QuickCache::Site* site = &thread->quick.site[quick::site_index(key, context)];
-  if (__builtin_expect(site->key != key || site->context != context, 0)) {
-    site = remember_site(thread, pc, frames, size_and_kind);
-    if (site == nullptr) return false;
-  }
+  const QuickCache::Site* const site = site_of(thread, pc, size | (kWrite ? kWriteSite : 0));
+  if (site == nullptr) return false;
   uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | mask;
   note_touched(chunk, index);
   thread->span.note_used();

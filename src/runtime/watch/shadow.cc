@@ -53,8 +53,8 @@ Chunk* make_chunk(uintptr_t index) {
 }
 
 void release_fat(FatCell* fat) {
-  while (SyncVar* const sync = fat->syncs) {
-    fat->syncs = sync->next;
+  while (SyncVar* const sync = fat->syncs()) {
+    fat->set_syncs(sync->next);
     destroy_sync(sync);
   }
   fat->release_records();
@@ -112,22 +112,38 @@ void clear_pages(Chunk* chunk, size_t first, size_t last) {
 }  // namespace
 
 void FatCell::reserve(unsigned size) {
-  if (capacity == 0) capacity = kFew;
-  if (size <= capacity) return;
-  unsigned grown = 8;
-  while (grown < size) grown *= 2;
-  auto* const moved = static_cast<Record*>(platform::allocate(grown * sizeof(Record)));
+  if (size <= capacity()) return;
+  uint8_t grown = 3;
+  while ((1u << grown) < size) ++grown;
+  auto* const moved = static_cast<Record*>(platform::allocate(sizeof(Record) << grown));
   Record* const old = records();
   for (unsigned i = 0; i < count; ++i) moved[i] = old[i];
-  if (capacity > kFew) platform::release(old, capacity * sizeof(Record));
+  if (is_elsewhere()) platform::release(old, sizeof(Record) << capacity_log);
   set_elsewhere(moved);
-  capacity = static_cast<uint16_t>(grown);
+  __atomic_store_n(&capacity_log, grown, __ATOMIC_RELAXED);
+}
+
+void FatCell::bring_back_elsewhere() {
+  auto* const from = static_cast<Record*>(elsewhere());
+  for (unsigned i = 0; i < count; ++i) few[i] = from[i];
+  platform::release(from, sizeof(Record) << capacity_log);
+  __atomic_store_n(&capacity_log, uint8_t{0}, __ATOMIC_RELAXED);
 }
 
 void FatCell::release_records() {
-  if (capacity > kFew) platform::release(elsewhere(), capacity * sizeof(Record));
-  capacity = 0;
+  if (is_elsewhere()) platform::release(elsewhere(), sizeof(Record) << capacity_log);
+  __atomic_store_n(&capacity_log, uint8_t{0}, __ATOMIC_RELAXED);
   count = 0;
+}
+
+void FatCell::set_syncs(SyncVar* first) {
+  if (first == nullptr) {
+    __atomic_store_n(&has_syncs, false, __ATOMIC_RELAXED);
+    return;
+  }
+  if (!has_syncs && !is_elsewhere() && count == kFew) reserve(kFew + 1);
+  __atomic_store_n(sync_list(), first, __ATOMIC_RELAXED);
+  __atomic_store_n(&has_syncs, true, __ATOMIC_RELAXED);
 }
 
 void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin) {

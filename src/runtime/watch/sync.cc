@@ -13,7 +13,7 @@ void destroy_sync(SyncVar* sync) {
 }
 
 SyncVar* find_sync(FatCell* fat, uintptr_t address) {
-  for (SyncVar* s = fat->syncs; s != nullptr; s = s->next) {
+  for (SyncVar* s = fat->syncs(); s != nullptr; s = s->next) {
     if (s->offset == (address & 7)) return s;
   }
   return nullptr;
@@ -23,8 +23,8 @@ SyncVar* find_or_make_sync(FatCell* fat, uintptr_t address) {
   if (SyncVar* const found = find_sync(fat, address)) return found;
   auto* const sync = platform::make<SyncVar>();
   sync->offset = address & 7;
-  sync->next = fat->syncs;
-  fat->syncs = sync;
+  sync->next = fat->syncs();
+  fat->set_syncs(sync);
   return sync;
 }
 
@@ -65,11 +65,14 @@ void sync_forget(const volatile void* object) {
   if (chunk == nullptr) return;
   FatCell* const fat = lock_existing_fat(&chunk->cells[cell_index(address)]);
   if (fat == nullptr) return;
-  for (SyncVar** link = &fat->syncs; *link != nullptr; link = &(*link)->next) {
-    if ((*link)->offset != (address & 7)) continue;
-    SyncVar* const gone = *link;
-    *link = gone->next;
-    destroy_sync(gone);
+  SyncVar* before = nullptr;
+  for (SyncVar* s = fat->syncs(); s != nullptr; before = s, s = s->next) {
+    if (s->offset != (address & 7)) continue;
+    if (before != nullptr)
+      before->next = s->next;
+    else
+      fat->set_syncs(s->next);
+    destroy_sync(s);
     break;
   }
   fat->lock.unlock();

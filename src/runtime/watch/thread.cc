@@ -9,6 +9,7 @@
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/unwind.h"
 #include "runtime/watch/filter.h"
+#include "runtime/watch/known_to_all.h"
 #include "runtime/watch/shadow.h"
 
 namespace {
@@ -152,6 +153,13 @@ void update_alone() {
     for (DeadSlot* d = dead_slots; d != nullptr && now; d = d->next) now = observed_by_all(*d);
   }
   __atomic_store_n(&alone, now, __ATOMIC_RELEASE);
+  note_who_can_act(live_threads);
+}
+
+// The same after one more thread was created. REQUIRES: registry_lock.
+void no_longer_alone() {
+  __atomic_store_n(&alone, false, __ATOMIC_RELEASE);
+  note_who_can_act(live_threads);
 }
 
 void map_frames(Thread* thread, size_t stack_bytes) {
@@ -329,7 +337,7 @@ Thread* adopt_current() {
     link_live(thread);
     assign_slot(thread);
     thread->detached = true;
-    __atomic_store_n(&alone, false, __ATOMIC_RELEASE);
+    no_longer_alone();
   }
   map_frames(thread, size_t{1} << 20);
   bind(thread);
@@ -362,7 +370,7 @@ Thread* thread_create(Thread* parent, uintptr_t pc) {
   thread->clock.assign(parent->clock);
   link_live(thread);
   assign_slot(thread);
-  __atomic_store_n(&alone, false, __ATOMIC_RELEASE);
+  no_longer_alone();
   return thread;
 }
 
@@ -471,11 +479,13 @@ void thread_joining(Thread* joiner, Thread* joined) {
   if (joined->joiner != nullptr || joined == joiner) return;
   joiner->joining = joined;
   joined->joiner = joiner;
+  note_who_can_act(live_threads);
 }
 
 void thread_not_joined(Thread* joiner) {
   SpinGuard const guard(registry_lock);
   no_longer_joining(joiner);
+  note_who_can_act(live_threads);
 }
 
 void thread_join(Thread* joiner, Thread* joined) {
@@ -535,11 +545,13 @@ void for_each_live(void (*visit)(Thread*, void*), void* argument) {
   for (Thread* t = live_threads; t != nullptr; t = t->next_live) visit(t, argument);
 }
 
-bool visit_live_if_free(LiveVisitor visit, void* argument) {
-  if (!registry_lock.try_lock()) return false;
+void visit_live(bool wait, LiveVisitor visit, void* argument) {
+  if (wait)
+    registry_lock.lock();
+  else if (!registry_lock.try_lock())
+    return;
   visit(live_threads, live_count, slots_used, argument);
   registry_lock.unlock();
-  return true;
 }
 
 void Inside::wait_at_gate(Thread* thread) {

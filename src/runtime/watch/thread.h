@@ -57,7 +57,8 @@ struct Thread {
   detect::SpanClock<const volatile void*> span;
   VectorClock clock;     // what this thread knows; its own entry is what it has published
   uint64_t version = 1;  // changes whenever `clock` learns something
-  int32_t until_known = 0;  // slow accesses until what all threads know is brought up to date (known_to_all.h)
+  int32_t until_known =
+      0;                 // slow accesses until what all threads know is brought up to date (known_to_all.h)
   DhHot* hot = nullptr;  // this thread's __dh_hot
   DhFrame* frames = nullptr;
   DhFrame* frames_end = nullptr;
@@ -189,15 +190,18 @@ uint32_t threads_created();
 Statistics total_statistics();
 // Calls `visit` for every live thread, with the registry locked.
 void for_each_live(void (*visit)(Thread*, void*), void* argument);
-// Calls `visit` with the list of live threads, how many they are, and how many slots were ever used, unless
-// the registry is in use.
+// Calls `visit` with the list of live threads, how many they are, and how many slots were ever used; the
+// registry is locked meanwhile. `wait`: if it is in use; otherwise nothing is done then.
 using LiveVisitor = void (*)(const Thread* first, uint32_t count, uint32_t slots, void* argument);
-bool visit_live_if_free(LiveVisitor visit, void* argument);
+void visit_live(bool wait, LiveVisitor visit, void* argument);
 template <class Visit>
-bool with_live_threads_if_free(Visit visit) {
-  return visit_live_if_free([](const Thread* first, uint32_t count, uint32_t slots,
-                               void* v) { (*static_cast<Visit*>(v))(first, count, slots); },
-                            &visit);
+void with_live_threads(Visit visit, bool wait = true) {
+  visit_live(
+      wait,
+      [](const Thread* first, uint32_t count, uint32_t slots, void* v) {
+        (*static_cast<Visit*>(v))(first, count, slots);
+      },
+      &visit);
 }
 void threads_fork_preparing(Thread* forker);
 void threads_fork_parent();
