@@ -5,7 +5,7 @@
 namespace deadheat::watch {
 
 uint32_t known_to_all[kSlots];
-bool two_can_act;
+uint32_t both_acting_slots;
 
 namespace {
 
@@ -55,10 +55,16 @@ uint32_t advance_known_to_all() {
 
 void note_who_can_act(const Thread* live) {
   unsigned acting = 0;
+  uint32_t slots = 0;
   for (const Thread* t = live; t != nullptr && acting < 3; t = t->next_live) {
-    if (awaited_by(t) == nullptr) ++acting;
+    const Thread* const awaited = awaited_by(t);
+    // Who waits for one that has ended is as good as back, and knows what that one knew, not what the others
+    // do.
+    if (awaited != nullptr && !awaited->finished) continue;
+    ++acting;
+    slots += t->slot;
   }
-  __atomic_store_n(&two_can_act, acting <= 2, __ATOMIC_RELAXED);
+  __atomic_store_n(&both_acting_slots, acting == 2 ? slots : 0, __ATOMIC_RELAXED);
 }
 
 void waits_may_be_cut_short() {

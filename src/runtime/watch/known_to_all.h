@@ -17,10 +17,11 @@
 // threads count as what they are. (What was known to all until then was known to the thread that set it up.)
 //
 // While only two threads can act, because there are no more or because the others wait for one of them,
-// nothing needs to be looked up: what one of them did and the other knows, everybody knows (`two_can_act`).
-// It is changed with the registry locked, before a third one starts or after it has begun to wait. Whoever
-// sees it too late has not yet been told anything by the thread that created the third one since, so what it
-// drops was done before, and the third one knows it.
+// nothing needs to be looked up: what one of them did and the other knows, everybody knows
+// (`both_acting_slots`). It is changed with the registry locked, before a third one starts or after it has
+// begun to wait. Whoever sees it too late has not yet been told anything by the thread that created the third
+// one since, so what it drops was done before, and the third one knows it. What somebody else did, who has
+// ended, is another matter.
 #pragma once
 
 #include <stdint.h>
@@ -41,7 +42,8 @@ inline bool is_over(Epoch e) {
 // a thread should make before it asks again.
 uint32_t advance_known_to_all();
 
-extern bool two_can_act;
+// The sum of their two slots; 0 while more than two can act.
+extern uint32_t both_acting_slots;
 // After a change of who lives and who waits. REQUIRES: the registry is locked; `live` is its list.
 void note_who_can_act(const Thread* live);
 

@@ -71,7 +71,8 @@ __attribute__((always_inline)) inline bool ordered(const Thread* thread, uint64_
 
 // Does everybody who can still race with this record know it (known_to_all.h)?
 __attribute__((always_inline)) inline bool over(const Thread* thread, uint64_t half) {
-  if (__atomic_load_n(&two_can_act, __ATOMIC_RELAXED) && half >> (64 - kDhSlotBits) != thread->slot)
+  uint64_t const slot = half >> (64 - kDhSlotBits);
+  if (slot + thread->slot == __atomic_load_n(&both_acting_slots, __ATOMIC_RELAXED) && slot != thread->slot)
     return ordered(thread, half);
   return is_over(Epoch::from_bits(half >> kDhEpochShift));
 }

@@ -296,6 +296,7 @@ void renew_slot_if_needed(Thread* thread) {
   thread->clock.set(thread->slot, thread->span.used());
   retire_slot(thread);
   assign_slot(thread);
+  note_who_can_act(live_threads);
   thread->learnt();
 }
 

@@ -40,6 +40,8 @@ class Actors {
     for (uint32_t id : ids) get(id);
     if (!actors_.empty()) thread_joining(root_, actors_.begin()->second.thread);
   }
+  // It does nothing more, and nobody will wait for it.
+  void end(uint32_t id);
   // Makes it the current thread, as far as hooks can tell.
   Thread* enter(uint32_t id);
 
@@ -49,8 +51,14 @@ class Actors {
     DhHot hot{};
     std::vector<DhFrame> frames;
   };
+  // The root learns that it is gone, so that its slot can be used again.
+  struct Ended {
+    uint32_t slot;
+    uint32_t last_clock;
+  };
   Thread* root_;
   std::map<uint32_t, Actor> actors_;
+  std::vector<Ended> ended_;
 };
 
 }  // namespace deadheat::watch

@@ -36,12 +36,16 @@ Actors::Actors() : root_(root_thread()) {
 }
 
 Actors::~Actors() {
-  // The root learns that everybody is gone, so that their slots can be used again.
-  for (auto& [id, actor] : actors_) {
-    root_->clock.set(actor.thread->slot, actor.thread->span.used());
-    thread_abandon(actor.thread);
-  }
+  while (!actors_.empty()) end(actors_.begin()->first);
+  for (const Ended& ended : ended_) root_->clock.set(ended.slot, ended.last_clock);
   current_thread = root_;
+}
+
+void Actors::end(uint32_t id) {
+  Thread* const thread = actors_.at(id).thread;
+  ended_.push_back({thread->slot, thread->span.used()});
+  thread_abandon(thread);
+  actors_.erase(id);
 }
 
 Thread* Actors::get(uint32_t id, Thread* parent) {

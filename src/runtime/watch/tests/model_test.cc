@@ -55,10 +55,20 @@ class Player {
     for (const Event& e : trace_.events) there.insert(e.thread.value());
     for (const Event& e : trace_.events)
       if (e.kind == EventKind::kFork) there.erase(static_cast<uint32_t>(e.object.index()));
+    // Nobody asks for a thread after its last event, or its join.
+    std::map<uint32_t, std::size_t> last;
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+      const Event& e = trace_.events[i];
+      last[e.thread.value()] = i;
+      if (e.kind == EventKind::kFork || e.kind == EventKind::kJoin)
+        last[static_cast<uint32_t>(e.object.index())] = i;
+    }
     actors_.are(there);
     for (std::size_t i = 0; i < trace_.events.size(); ++i) {
       event_now = i;
       one(trace_.events[i], i);
+      for (auto const [thread, at] : last)
+        if (at == i) actors_.end(thread);
       if (i % 3 != 0) advance_known_to_all();
     }
   }
@@ -226,6 +236,20 @@ TEST(WatchModel, RandomTracesByteByByte) {
     racy += compare(trace, random_bytes(trace, random)) != 0;
   }
   EXPECT_GT(racy, 1000);
+}
+
+TEST(WatchKnown, WhoWaitsForOneThatHasEndedCanAct) {
+  Actors actors;
+  actors.are(std::set<uint32_t>{0, 1, 2});
+  auto const look = [] {
+    with_live_threads([](const Thread* live, uint32_t, uint32_t) { note_who_can_act(live); });
+    return both_acting_slots;
+  };
+  EXPECT_EQ(look(), 0u);
+  thread_joining(actors.get(2), actors.get(1));
+  EXPECT_EQ(look(), actors.get(0)->slot + actors.get(1)->slot);
+  actors.get(1)->finished = true;
+  EXPECT_EQ(look(), 0u);
 }
 
 // The two ways in which dropping "the same access again" goes wrong, and the case where it is right.
