@@ -2,5 +2,6 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-void count_once(void);
+    void
+    count_once(void);
 extern int counter;
