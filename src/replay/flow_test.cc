@@ -480,18 +480,20 @@ TEST_F(FlowTest, CallBacksDependOnTheCallTheyAreMadeFrom) {
 
 TEST_F(FlowTest, ASignalInTheMiddleChangesNoLabel) {
   flow(R"(
-  %s = add i64 %a, %b
   %x = load i64, ptr %to8, align 8
-  %t = add i64 %s, %x
+  %t = add i64 %a, %x
   store i64 %t, ptr %to, align 8
   ret void)",
-       "define void @handler(ptr %x) {\n  %v = load i64, ptr %x, align 8\n  store i64 %v, ptr %x\n  ret "
-       "void\n}\n",
+       R"(
+define void @handler(ptr %x, ptr %y) {
+  %v = load i64, ptr %x, align 8
+  store i64 %v, ptr %y, align 8
+  ret void
+})",
        1);
-  call(0, 0, {0x3000});  // before the load of %x
-  thread(0).value(0, 6, 8);
-  thread(0).value(0, 1, 8);
-  EXPECT_THAT(told(), ElementsAre("2000 <- a,b"));
+  call(0, 0, {kB, 0x3000});  // before the load of %x
+  thread(0).value(1, 1, 8);
+  EXPECT_THAT(told(), ElementsAre("3000 <- b", "2000 <- a"));
 }
 
 TEST_F(FlowTest, ANewThreadIsGivenTheLabelOfItsArgument) {
@@ -649,7 +651,8 @@ TEST(LabelledMemory, CopiesMayOverlap) {
     memory.copy(Address(0x10000 + static_cast<std::uint64_t>(distance)), Address(0x10000), 0x2008);
     EXPECT_EQ(memory.read(Address(0x10000 + static_cast<std::uint64_t>(distance)), 1, 8), a);
     EXPECT_EQ(memory.read(Address(0x12000 + static_cast<std::uint64_t>(distance)), 2, 8), b);
-    EXPECT_EQ(memory.read(Address(0x12000 + static_cast<std::uint64_t>(distance)), ~std::uint64_t{0}, 8), Label());
+    EXPECT_EQ(memory.read(Address(0x12000 + static_cast<std::uint64_t>(distance)), ~std::uint64_t{0}, 8),
+              Label());
   }
 }
 

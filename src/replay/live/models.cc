@@ -11,8 +11,8 @@ const Model* model_of(std::string_view name) {
     std::unordered_map<std::string_view, const Model*> all;
     for (const std::span<const Model> part :
          {allocation_models(), memory_models(), string_models(), output_models(), thread_models(),
-          process_models(), cxx_models(), cxx_container_models(), cxx_string_models(), number_models(),
-          signal_models(), sort_models(), specific_models()})
+          process_models(), cxx_models(), cxx_container_models(), cxx_string_models(), file_models(),
+          number_models(), signal_models(), sort_models(), specific_models()})
       for (const Model& model : part) all.emplace(model.name, &model);
     return all;
   }();

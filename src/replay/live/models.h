@@ -35,6 +35,7 @@ std::span<const Model> process_models();
 std::span<const Model> cxx_models();
 std::span<const Model> cxx_container_models();
 std::span<const Model> cxx_string_models();
+std::span<const Model> file_models();
 std::span<const Model> number_models();
 std::span<const Model> signal_models();
 std::span<const Model> sort_models();
