@@ -22,6 +22,7 @@
 #include "detect/pipeline.h"
 #include "report/collect.h"
 #include "report/prose.h"
+#include "trace/std_text.h"
 #include "trace/trace.h"
 
 namespace deadheat::cli {
@@ -82,17 +83,11 @@ report::Finding finding_of(const detect::Race& race, const std::string& detector
 
 // As the text format writes it.
 report::Step step_of(std::uint64_t index, const Event& event, const Names& names) {
-  static constexpr std::string_view kWords[kEventKinds] = {
-      "r", "w", "acq", "rel", "fork", "join", "begin", "end", "branch", "snd", "rcv", "enter", "leave"};
+  constexpr std::size_t kMostLocations = 16;  // of a call; it may reach millions
   report::Step step;
   step.event = index;
   step.thread = std::string(names.thread(event.thread));
-  step.operation = std::string(kWords[static_cast<std::size_t>(event.kind)]);
-  if (std::string_view object = names.object(event); !object.empty())
-    step.operation += fmt::format("({})", object);
-  if (event.has_value && is_access(event.kind)) {
-    step.operation += fmt::format("={}", static_cast<std::int64_t>(event.value));
-  }
+  step.operation = to_std_operation(names, event, kMostLocations);
   step.place = std::string(names.site(event.site));
   return step;
 }

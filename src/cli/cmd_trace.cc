@@ -157,7 +157,7 @@ class TraceCommand : public Command {
   }
 
   void print(const Names& names, const TraceStat& stat) const {
-    fmt::print("{}: {} events\n\n", shown_, stat.events());
+    fmt::print("{}: {} event{}\n\n", shown_, stat.events(), stat.events() == 1 ? "" : "s");
     fmt::print(
         "  threads    {:>12}\n  locations  {:>12}\n  locks      {:>12}\n  messages   {:>12}\n  places     "
         "{:>12}\n\n",
@@ -196,7 +196,7 @@ class TraceCommand : public Command {
     }
     progress.clear();
     if (!source.note().empty()) return fail("incomplete: " + source.note());
-    fmt::print("{}: {} events, nothing wrong\n", shown_, count);
+    fmt::print("{}: {} event{}, nothing wrong\n", shown_, count, count == 1 ? "" : "s");
     return kExitClean;
   }
 

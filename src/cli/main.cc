@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string_view>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/signals.h"
@@ -117,6 +120,16 @@ int dispatch(std::vector<std::string> words) {
   return kExitUsage;
 }
 
+// False, with a message, if what was printed cannot be delivered.
+bool flush_output() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return true;
+  complain(fmt::format("standard output: cannot write{}",
+                       errno == 0 ? "" : fmt::format(": {}", std::strerror(errno))));
+  return false;
+}
+
 }  // namespace
 }  // namespace deadheat::cli
 
@@ -130,8 +143,14 @@ int main(int argc, char** argv) {
     deadheat::cli::start_signal_handling();
     int code = deadheat::cli::dispatch({argv + 1, argv + argc});
     // Output that cannot be delivered is a failure, not a success with nothing to show.
-    if (std::fflush(stdout) != 0 && code == 0) code = deadheat::cli::kExitUsage;
+    if (code == 0 && !deadheat::cli::flush_output()) code = deadheat::cli::kExitUsage;
     return code;
+  } catch (const std::system_error& fault) {
+    // fmt throws when standard output takes no more; everything else returns its errors.
+    deadheat::cli::complain(std::ferror(stdout) != 0
+                                ? fmt::format("standard output: cannot write: {}", fault.code().message())
+                                : fmt::format("internal fault: {}", fault.what()));
+    return std::ferror(stdout) != 0 ? deadheat::cli::kExitUsage : deadheat::cli::kExitFault;
   } catch (const std::exception& fault) {
     deadheat::cli::complain(fmt::format("internal fault: {}", fault.what()));
     return deadheat::cli::kExitFault;

@@ -34,8 +34,8 @@ struct Race {
   // of the observed order, and where `cut` says the same in less space.
   std::vector<EventIndex> witness;
   // A predicted race whose witness is a part of the trace, in its order, in less space: each thread runs up
-  // to what its slot's clock says here (without slots: so many events of each thread). expand_witness() turns
-  // it into `witness`.
+  // to what its slot's clock says here (without slots: so many events of each thread). expand_witnesses()
+  // turns it into `witness`.
   std::vector<std::uint64_t> cut;
   std::shared_ptr<const ThreadSlots> slots;
   std::string_view detector;

@@ -50,6 +50,13 @@ constexpr DetectorInfo kDetectors[] = {
 };
 // clang-format on
 
+// "600 MiB", "12 KiB", "1000 bytes": the largest unit that still shows what it is.
+std::string in_words(std::uint64_t bytes) {
+  if (bytes >= std::uint64_t{10} << 20) return std::to_string(bytes >> 20) + " MiB";
+  if (bytes >= std::uint64_t{10} << 10) return std::to_string(bytes >> 10) + " KiB";
+  return std::to_string(bytes) + " bytes";
+}
+
 }  // namespace
 
 std::span<const DetectorInfo> all_detectors() { return kDetectors; }
@@ -74,9 +81,8 @@ Status Pipeline::status() const {
   for (const std::unique_ptr<Stage>& stage : stages_) {
     if (stage->failure()) return *stage->failure();
     if (stage->memory_bytes() > memory_bytes_) {
-      return Error{std::string(stage->name()) + ": expected state that fits " +
-                   std::to_string(memory_bytes_ >> 20) + " MiB, found " +
-                   std::to_string(stage->memory_bytes() >> 20) + " MiB"};
+      return Error{std::string(stage->name()) + ": expected state that fits " + in_words(memory_bytes_) +
+                   ", found " + in_words(stage->memory_bytes())};
     }
   }
   return Nothing{};

@@ -2,6 +2,7 @@
 // at fault rather than a pair of accesses, and still have to name a pair.
 #pragma once
 
+#include "base/check.h"
 #include "base/strong_id.h"
 #include "detect/detector.h"
 #include "detect/thread_slots.h"

@@ -18,12 +18,12 @@
 //  orders by what a
 //                               critical section touched, so an access inside one does not stand for one
 //                               outside.
-//  kReads (shb, syncp)          a read, after a read at the same site, of a location that nobody has written
+//  kReads (shb)                 a read, after a read at the same site, of a location that nobody has written
 //  in between,
-//                               with nothing but reads of this thread in between: these detectors order a
+//                               with nothing but reads of this thread in between: shb orders a
 //                               read after the write it sees, so every write counts, and so does what is
 //                               between two writes.
-//  kNothing (mcm, rdit, cp)     nothing: they need the trace.
+//  kNothing (syncp, mcm, rdit, cp)  nothing: their witnesses are made of the whole trace, or they need it.
 //
 // Memory is constant but for 16 bytes a location and what is kept of a thread until it is joined: what is
 // remembered is a cache of at most 2^16 accesses.

@@ -35,7 +35,8 @@ std::weak_ordering compare_natural(std::string_view a, std::string_view b) {
       if (int order = x.compare(y); order != 0) return order <=> 0;
       continue;
     }
-    if (a[0] != b[0]) return a[0] <=> b[0];
+    // As bytes, like std::string: what is not ASCII comes after what is.
+    if (a[0] != b[0]) return static_cast<unsigned char>(a[0]) <=> static_cast<unsigned char>(b[0]);
     a.remove_prefix(1);
     b.remove_prefix(1);
   }

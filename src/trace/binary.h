@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "trace/file.h"
@@ -19,11 +20,16 @@ class BinarySource : public TraceSource {
 
 bool is_binary_trace(const std::string& path);
 Result<bool> starts_binary_trace(InputFile& stream);
+// Are these the first bytes of one, be they ever so few?
+bool starts_binary_trace(std::string_view bytes);
 // From where the file stands; if it is a stream, seek() is not for it.
 Result<std::unique_ptr<BinarySource>> open_binary(InputFile file, const std::string& shown);
 Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path, const std::string& shown = {});
 // A source over bytes in memory; `name` stands for the file in messages.
 Result<std::unique_ptr<BinarySource>> binary_source_of(std::string bytes, std::string name);
+
+// A whole trace in memory as the bytes of a file.
+Status write_binary(const Trace& trace, std::string& bytes);
 
 Result<std::unique_ptr<TraceSink>> create_binary(const std::string& path, const WriteOptions& options);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -168,7 +169,12 @@ class Source final : public BinarySource {
       return Error{name_ + ": byte 24: expected the hash of the header, found another"};
     if (header.version != kVersion) {
       return Error{name_ + ": expected format version " + std::to_string(kVersion) + ", found " +
-                   std::to_string(header.version) + ": written by a newer deadheat"};
+                   std::to_string(header.version) +
+                   (header.version > kVersion ? ": written by a newer deadheat" : ", which never was one")};
+    }
+    if (header.flags != 0 || header.reserved != 0) {
+      return Error{name_ + ": byte 12: expected flags and a reserved number that are 0, found " +
+                   std::to_string(header.flags) + " and " + std::to_string(header.reserved)};
     }
     offset_ = sizeof(header);
     Trailer trailer{};
@@ -388,6 +394,15 @@ class Source final : public BinarySource {
   }
 
   Status read_names(const ChunkHeader& header) {
+    try {
+      return read_names_into_memory(header);
+    } catch (const std::bad_alloc&) {
+      return at(offset_, "expected memory for the names of the trace, found " +
+                             std::to_string(names_.bytes()) + " bytes of them and no more memory");
+    }
+  }
+
+  Status read_names_into_memory(const ChunkHeader& header) {
     NameTable* tables[kNameTables] = {&names_.threads,  &names_.locations, &names_.locks,
                                       &names_.messages, &names_.functions, &names_.sites};
     Cursor cursor(raw_);
@@ -399,14 +414,18 @@ class Source final : public BinarySource {
       if (table < kNameTables) {
         std::string_view name;
         if (size == 0 || size > kMaxNameBytes || !cursor.bytes(size, name)) return bad_name(i);
-        if (table == static_cast<int>(Table::kSites) ? !is_place(name) : !is_name(name)) return bad_name(i);
-        name_bytes_ += size;
-        if (name_bytes_ > kMaxNameBytesInAll || (table == 0 && tables[0]->size() == kMaxThreads)) {
-          return at(offset_, "expected at most " + std::to_string(kMaxNameBytesInAll) +
-                                 " bytes of names and " + std::to_string(kMaxThreads) +
-                                 " threads, found more");
+        const bool good = table == static_cast<int>(Table::kSites)     ? is_place(name)
+                          : table == static_cast<int>(Table::kThreads) ? is_thread_name(name)
+                                                                       : is_name(name);
+        if (!good) return bad_name(i);
+        if (names_.bytes() + size > kMaxNameBytesInAll || (table == 0 && tables[0]->size() == kMaxThreads)) {
+          return too_many_names();
         }
-        tables[table]->append(name);
+        // Two things of one name would be one after a conversion to text.
+        if (const std::uint32_t id = tables[table]->size(); tables[table]->intern(name) != id) {
+          return at(offset_, "expected each name once, found '" + std::string(name.substr(0, 40)) +
+                                 "' again in record " + std::to_string(i));
+        }
         continue;
       }
       if (size > cursor.left()) return bad_name(i);
@@ -419,12 +438,17 @@ class Source final : public BinarySource {
         if (step > names_.locations.size() || last >= names_.locations.size()) return bad_name(i);
         members.push_back(ObjectId(last));
       }
-      name_bytes_ += size * sizeof(ObjectId);
+      if (names_.bytes() + size * sizeof(ObjectId) > kMaxNameBytesInAll) return too_many_names();
       names_.reachable.append(members);
     }
     if (cursor.left() != 0) return bad_name(header.count);
     names_read_to_ = offset_ + 1;
     return Nothing{};
+  }
+  Error too_many_names() const {
+    return at(offset_, "expected at most " + std::to_string(kMaxNameBytesInAll) +
+                           " bytes of names and of sets of locations, and " + std::to_string(kMaxThreads) +
+                           " threads, found more");
   }
   Error bad_name(std::uint32_t record) const {
     return at(offset_,
@@ -540,7 +564,6 @@ class Source final : public BinarySource {
   std::uint64_t offset_ = 0;         // of the next chunk
   std::uint64_t names_read_to_ = 0;  // chunks of names before this offset are in names_
   std::uint64_t number_ = 0;         // of the next event
-  std::uint64_t name_bytes_ = 0;
   bool ended_ = false;
   bool in_order_ = true;  // read from the start: chunks_ has seen every chunk
   struct FreeState {
@@ -574,7 +597,12 @@ Result<std::unique_ptr<BinarySource>> started(Input input, std::string name) {
 Result<bool> starts_binary_trace(InputFile& stream) {
   Result<std::string_view> start = stream.peek(sizeof(kMagic));
   if (!start.ok()) return start.error();
-  return start->size() == sizeof(kMagic) && std::memcmp(start->data(), kMagic, sizeof(kMagic)) == 0;
+  return starts_binary_trace(*start);
+}
+
+bool starts_binary_trace(std::string_view bytes) {
+  return !bytes.empty() &&
+         std::memcmp(bytes.data(), kMagic, std::min<std::size_t>(bytes.size(), sizeof(kMagic))) == 0;
 }
 
 bool is_binary_trace(const std::string& path) {
@@ -582,7 +610,7 @@ bool is_binary_trace(const std::string& path) {
   if (!file.ok() || file->size() == 0) return false;
   char start[sizeof(kMagic)];
   Result<std::size_t> got = file->read_at(0, start);
-  return got.ok() && *got == sizeof(start) && std::memcmp(start, kMagic, sizeof(start)) == 0;
+  return got.ok() && starts_binary_trace(std::string_view(start, *got));
 }
 
 Result<std::unique_ptr<BinarySource>> open_binary(const std::string& path, const std::string& shown) {

@@ -201,6 +201,53 @@ TEST(Binary, ANewerVersionIsRefusedByNumber) {
             "t.dht: expected format version 1, found 2: written by a newer deadheat");
 }
 
+std::string with_header(std::string bytes, std::size_t offset, char value) {
+  bytes[offset] = value;
+  const std::uint64_t hash = XXH3_64bits(bytes.data(), 24);
+  std::memcpy(bytes.data() + 24, &hash, sizeof(hash));
+  return bytes;
+}
+
+TEST(Binary, AVersionThatNeverWasIsNotCalledANewerOne) {
+  EXPECT_EQ(decode(with_header(encode(rich_trace(10, 1)), 8, 0)).error().message,
+            "t.dht: expected format version 1, found 0, which never was one");
+}
+
+TEST(Binary, FlagsAndReservedNumbersMustBeZero) {
+  const std::string bytes = encode(rich_trace(10, 1));
+  EXPECT_EQ(decode(with_header(bytes, 12, 1)).error().message,
+            "t.dht: byte 12: expected flags and a reserved number that are 0, found 1 and 0");
+  EXPECT_EQ(decode(with_header(bytes, 16, 7)).error().message,
+            "t.dht: byte 12: expected flags and a reserved number that are 0, found 0 and 7");
+}
+
+TEST(Binary, ANameThatATableHasAlreadyIsRefused) {
+  Trace trace = testing::build_trace("T|w(x)|1 T|acq(x)|2");
+  EXPECT_TRUE(decode(encode(trace)).ok()) << "a lock and a location of one name are two things";
+  trace.names.locations.append("x");
+  EXPECT_THAT(decode(encode(trace)).error().message, HasSubstr("expected each name once, found 'x' again"));
+}
+
+TEST(Binary, PlacesAndThreadsThatTextCannotSayAreRefused) {
+  for (const char* place : {"a\nb:3", "a|b:3", " a:3"}) {
+    Trace trace = testing::build_trace("T|w(x)|1");
+    trace.names.sites.append(place);
+    EXPECT_THAT(decode(encode(trace)).error().message, HasSubstr("expected a name or a set")) << place;
+  }
+  for (const char* thread : {"#T", "\xEF\xBB\xBFT"}) {
+    Trace trace = testing::build_trace("T|w(x)|1");
+    trace.names.threads.append(thread);
+    EXPECT_THAT(decode(encode(trace)).error().message, HasSubstr("expected a name or a set")) << thread;
+  }
+}
+
+TEST(Binary, NamesBeginWithAnythingThatTextAllows) {
+  Trace trace = testing::build_trace("T|w(#x)|#a.c:1 T|acq(#l)|2 T|snd(#m)|3 T|enter(#f;#x,#y)|4");
+  Result<Trace> again = decode(encode(trace));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(testing::to_text(*again), testing::to_text(trace));
+}
+
 TEST(Binary, SeekingReadsOnFromAnyEvent) {
   const Trace trace = rich_trace(200000, 9);
   const std::string bytes = encode(trace);
@@ -234,7 +281,12 @@ TEST(Binary, TheFormatIsFoundByContentNotByName) {
   std::remove(path.c_str());
   const std::string text = path_for("text.dht");
   std::ofstream(text) << "T0|r(x)|1\n";
-  EXPECT_EQ(read_trace(text).error().message, text + ": expected a binary trace, found something else");
+  EXPECT_TRUE(read_trace(text).ok());
+  for (const std::string& start : {encode(rich_trace(10, 1)).substr(0, 3), std::string()}) {
+    std::ofstream(text, std::ios::binary) << start;
+    EXPECT_EQ(read_trace(text).error().message, text + ": expected a binary trace, found something else")
+        << start.size();
+  }
   std::remove(text.c_str());
 }
 

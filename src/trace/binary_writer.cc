@@ -65,9 +65,40 @@ class Column {
   std::uint64_t all_bits_ = 0;
 };
 
+// A file, or a string.
+class Output {
+ public:
+  virtual ~Output() = default;
+  virtual Status write(std::string_view bytes) = 0;
+  virtual Status close() = 0;
+};
+
+class FileOutput final : public Output {
+ public:
+  explicit FileOutput(OutputFile file) : file_(std::move(file)) {}
+  Status write(std::string_view bytes) override { return file_.write(bytes); }
+  Status close() override { return file_.close(); }
+
+ private:
+  OutputFile file_;
+};
+
+class StringOutput final : public Output {
+ public:
+  explicit StringOutput(std::string& bytes) : bytes_(bytes) {}
+  Status write(std::string_view bytes) override {
+    bytes_.append(bytes);
+    return Nothing{};
+  }
+  Status close() override { return Nothing{}; }
+
+ private:
+  std::string& bytes_;
+};
+
 class BinarySink final : public TraceSink {
  public:
-  BinarySink(OutputFile file, int level)
+  BinarySink(std::unique_ptr<Output> file, int level)
       : file_(std::move(file)), level_(level), context_(ZSTD_createCCtx()) {
     DEADHEAT_CHECK(context_ != nullptr);
   }
@@ -107,13 +138,13 @@ class BinarySink final : public TraceSink {
     std::reverse_copy(kMagic, kMagic + sizeof(kMagic), trailer.magic);
     trailer.hash = hash_before_last(trailer);
     if (Status status = put(bytes_of(trailer)); !status.ok()) return status;
-    return file_.close();
+    return file_->close();
   }
 
  private:
   Status put(std::string_view bytes) {
     offset_ += bytes.size();
-    return file_.write(bytes);
+    return file_->write(bytes);
   }
 
   // Writes raw_ as a chunk.
@@ -148,6 +179,12 @@ class BinarySink final : public TraceSink {
   }
 
   Status put_new_names(const Names& names) {
+    // No reader would take more.
+    if (names.bytes() > kMaxNameBytesInAll) {
+      return Error{"expected at most " + std::to_string(kMaxNameBytesInAll) +
+                   " bytes of names and of sets of locations in a trace, found " +
+                   std::to_string(names.bytes())};
+    }
     const NameTable* tables[kNameTables] = {&names.threads,  &names.locations, &names.locks,
                                             &names.messages, &names.functions, &names.sites};
     raw_.clear();
@@ -219,7 +256,7 @@ class BinarySink final : public TraceSink {
     return Nothing{};
   }
 
-  OutputFile file_;
+  std::unique_ptr<Output> file_;
   int level_;
   ZSTD_CCtx* context_;
   std::uint64_t offset_ = 0;
@@ -238,9 +275,17 @@ class BinarySink final : public TraceSink {
 Result<std::unique_ptr<TraceSink>> create_binary(const std::string& path, const WriteOptions& options) {
   Result<OutputFile> file = OutputFile::create(path);
   if (!file.ok()) return file.error();
-  auto sink = std::make_unique<BinarySink>(std::move(*file), options.compression_level);
+  auto sink =
+      std::make_unique<BinarySink>(std::make_unique<FileOutput>(std::move(*file)), options.compression_level);
   if (Status status = sink->start(); !status.ok()) return status.error();
   return std::unique_ptr<TraceSink>(std::move(sink));
+}
+
+Status write_binary(const Trace& trace, std::string& bytes) {
+  BinarySink sink(std::make_unique<StringOutput>(bytes), WriteOptions{}.compression_level);
+  if (Status status = sink.start(); !status.ok()) return status;
+  if (Status status = sink.write(trace.names, trace.events); !status.ok()) return status;
+  return sink.close(trace.names);
 }
 
 }  // namespace deadheat

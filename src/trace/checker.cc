@@ -139,8 +139,9 @@ std::optional<std::string> TraceChecker::check_child(const Event& event, Where h
   Thread& other = thread(child);
   if (fork) {
     if (other.life != Life::kUnknown) {
+      static constexpr const char* how[] = {"", "forked since ", "running since ", "ended at ", "joined at "};
       return "expected thread " + thread_name(child) + " to be new, found it " +
-             (other.life == Life::kForked ? "forked" : "running") + " since " + at(other.since);
+             how[static_cast<int>(other.life)] + at(other.since);
     }
     other.life = Life::kForked;
     other.since = here;
@@ -158,20 +159,37 @@ std::optional<std::string> TraceChecker::check_value(EventIndex index, const Eve
   Location& location = this->location(event.object);
   if (event.kind == EventKind::kWrite) {
     location.known = event.has_value;
+    location.by_read = false;
     location.value = event.value;
-    location.written = index.value() + 1;
+    location.since = index.value() + 1;
     return std::nullopt;
   }
-  if (!event.has_value || !location.known || location.value == event.value) return std::nullopt;
-  for (std::uint32_t& set : location.reached_by) {
-    if (sets_[set].open == 0 && sets_[set].left <= location.written) continue;
-    std::swap(set, location.reached_by.front());  // likely to be the answer next time
-    return std::nullopt;
+  if (!event.has_value) return std::nullopt;
+  const auto may_have_changed = [&] {
+    for (std::uint32_t& set : location.reached_by) {
+      if (sets_[set].open == 0 && sets_[set].left <= location.since) continue;
+      std::swap(set, location.reached_by.front());  // likely to be the answer next time
+      return true;
+    }
+    return false;
+  };
+  if (location.known && location.value != event.value && !may_have_changed()) {
+    const Where seen{EventIndex(location.since - 1), location.line};
+    return "expected a read of '" + std::string(names_.object(event)) + "' to see " +
+           std::to_string(static_cast<std::int64_t>(location.value)) +
+           (location.by_read      ? ", as the read at " + at(seen) + " did, found "
+            : location.since == 0 ? std::string(", as nothing was written, found ")
+                                  : std::string(", the last value written, found ")) +
+           std::to_string(static_cast<std::int64_t>(event.value));
   }
-  return "expected a read of '" + std::string(names_.object(event)) + "' to see " +
-         std::to_string(static_cast<std::int64_t>(location.value)) +
-         (location.written == 0 ? ", as nothing was written, found " : ", the last value written, found ") +
-         std::to_string(static_cast<std::int64_t>(event.value));
+  // Whatever wrote it, this is what is there now. (Where that is known already, the message names the write.)
+  if (!location.known || location.value != event.value || !location.reached_by.empty()) {
+    location.known = location.by_read = true;
+    location.value = event.value;
+    location.since = index.value() + 1;
+    location.line = event.line;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> TraceChecker::check_call(EventIndex index, const Event& event) {

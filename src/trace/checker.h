@@ -9,8 +9,9 @@
 //  with `begin` if it
 //    has one, and does not fork or join itself;
 //  - a read that says its value says that of the last write, if that one says its value too; 0 if there was
-//  no write. Where
-//    a call into untraced code can reach the location, nothing is known until the next traced write;
+//  no write. A read that says its value says also what the next one must see, if nothing was written in
+//    between. Where a call into untraced code can reach the location, nothing is known until the next traced
+//    write, or the next read after the call that says a value;
 //  - calls into untraced code are left in the reverse order of entering.
 //
 // A trace may end anywhere: with locks held, threads running, calls open. The end of a thread and its being
@@ -71,7 +72,9 @@ class TraceChecker {
   struct Location {
     std::uint64_t value = 0;
     bool known = true;                      // nothing was written: 0
-    std::uint64_t written = 0;              // index of the last write, from 1
+    bool by_read = false;                   // known from a read
+    std::uint32_t line = 0;                 // of that read
+    std::uint64_t since = 0;                // index of the last write, or read that said a value, from 1
     std::vector<std::uint32_t> reached_by;  // sets
   };
   struct Set {

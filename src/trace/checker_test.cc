@@ -73,6 +73,10 @@ TEST(Checker, ThreadsLiveOnceAndInOrder) {
             "t.std:2: expected thread 'T1' to be new, found it running since line 1");
   EXPECT_EQ(check("T0|fork(T1) T0|fork(T1)"),
             "t.std:2: expected thread 'T1' to be new, found it forked since line 1");
+  EXPECT_EQ(check("T0|fork(T1) T0|join(T1) T0|fork(T1)"),
+            "t.std:3: expected thread 'T1' to be new, found it joined at line 2");
+  EXPECT_EQ(check("T0|fork(T1) T1|end T0|fork(T1)"),
+            "t.std:3: expected thread 'T1' to be new, found it ended at line 2");
   EXPECT_EQ(check("T0|fork(T0)"), "t.std:1: expected another thread in fork, found the thread itself");
   EXPECT_EQ(check("T0|join(T0)"), "t.std:1: expected another thread in join, found the thread itself");
   EXPECT_EQ(check("T0|r(x) T0|begin"),
@@ -89,6 +93,18 @@ TEST(Checker, ReadsSeeTheLastValueWritten) {
   EXPECT_EQ(check("T0|r(x)=1"), "t.std:1: expected a read of 'x' to see 0, as nothing was written, found 1");
   EXPECT_EQ(check("T0|w(x)=5 T1|r(x)=-6"),
             "t.std:2: expected a read of 'x' to see 5, the last value written, found -6");
+}
+
+TEST(Checker, AReadThatSaysItsValueFixesWhatAWriteLeft) {
+  EXPECT_EQ(check("T0|w(x) T0|r(x)=7 T0|r(x)=8"),
+            "t.std:3: expected a read of 'x' to see 7, as the read at line 2 did, found 8");
+  EXPECT_EQ(check("T0|w(x) T0|r(x)=7 T1|r(x) T1|r(x)=7 T1|w(x) T0|r(x)=8 T0|r(x)=8 T0|w(x)=1 T1|r(x)=1"), "");
+  // What untraced code left is known as well, once somebody has read it after the call.
+  EXPECT_EQ(check("T0|w(x)=1 T0|enter(f;x) T0|leave(f) T0|r(x)=7 T0|r(x)=8"),
+            "t.std:5: expected a read of 'x' to see 7, as the read at line 4 did, found 8");
+  EXPECT_EQ(check("T0|w(x)=1 T0|enter(f;x) T0|leave(f) T0|r(x)=1 T0|r(x)=8"),
+            "t.std:5: expected a read of 'x' to see 1, as the read at line 4 did, found 8");
+  EXPECT_EQ(check("T0|w(x) T0|r(x)=7 T0|enter(f;x) T1|r(x)=8 T1|r(x)=9 T0|leave(f) T1|r(x)=10"), "");
 }
 
 TEST(Checker, UntracedCodeMayWriteWhatItReaches) {

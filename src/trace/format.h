@@ -96,6 +96,6 @@ static_assert(sizeof(Trailer) == 32);
 // What a writer keeps to and a reader insists on, so that a damaged number cannot ask for memory.
 inline constexpr std::uint32_t kMaxEventsPerChunk = 65536;
 inline constexpr std::uint32_t kMaxChunkBytes = std::uint32_t{64} << 20;
-inline constexpr std::uint64_t kMaxNameBytesInAll = std::uint64_t{2} << 30;
+// And kMaxNameBytesInAll of names.h.
 
 }  // namespace deadheat::format

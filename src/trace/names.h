@@ -19,6 +19,9 @@
 
 namespace deadheat {
 
+// More than this, of all tables and sets together, is refused by readers and writers: memory follows it.
+inline constexpr std::uint64_t kMaxNameBytesInAll = std::uint64_t{2} << 30;
+
 // Strings with dense ids. Memory: the characters once, and about 16 bytes a name.
 class NameTable {
  public:
@@ -34,6 +37,8 @@ class NameTable {
     return std::string_view(characters_).substr(starts_[id], starts_[id + 1] - starts_[id]);
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(starts_.size() - 1); }
+  // Of all names together.
+  std::uint64_t bytes() const { return characters_.size(); }
 
  private:
   std::uint32_t lookup(std::string_view name, std::uint64_t hash) const;
@@ -61,6 +66,7 @@ class ReachableSets {
     return std::span(members_).subspan(starts_[index], starts_[index + 1] - starts_[index]);
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(starts_.size() - 1); }
+  std::uint64_t bytes() const { return members_.size() * sizeof(ObjectId); }
 
  private:
   std::vector<ObjectId> members_;
@@ -78,6 +84,11 @@ struct Names {
   NameTable sites;
   ReachableSets reachable;  // Event::value of an kEnter is an index here
 
+  // What kMaxNameBytesInAll limits.
+  std::uint64_t bytes() const {
+    return threads.bytes() + locations.bytes() + locks.bytes() + messages.bytes() + functions.bytes() +
+           sites.bytes() + reachable.bytes();
+  }
   std::string_view thread(ThreadId id) const { return threads.name(id.value()); }
   std::string_view site(SiteId id) const { return sites.name(id.value()); }
   // The name of what `event` acts on; empty for begin, end and branch.

@@ -13,18 +13,6 @@
 namespace deadheat {
 namespace {
 
-struct Operation {
-  std::string_view word;
-  EventKind kind;
-};
-constexpr Operation kOperations[] = {
-    {"r", EventKind::kRead},      {"w", EventKind::kWrite},     {"acq", EventKind::kAcquire},
-    {"rel", EventKind::kRelease}, {"fork", EventKind::kFork},   {"join", EventKind::kJoin},
-    {"begin", EventKind::kBegin}, {"end", EventKind::kEnd},     {"branch", EventKind::kBranch},
-    {"snd", EventKind::kSend},    {"rcv", EventKind::kReceive}, {"enter", EventKind::kEnter},
-    {"leave", EventKind::kLeave},
-};
-
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
@@ -76,6 +64,11 @@ Status check_name(std::string_view name, std::string_view what) {
   return Nothing{};
 }
 
+bool fits_a_line(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxNameBytes && trim(text).size() == text.size() &&
+         !has_control_character(text) && text.find('|') == std::string_view::npos;
+}
+
 // The position of the parenthesis that closes the one before `text`, or npos.
 std::size_t closing(std::string_view text) {
   std::size_t depth = 1;
@@ -109,6 +102,7 @@ bool is_integer(std::string_view text) {
 }  // namespace
 
 bool is_place(std::string_view text) {
+  if (!fits_a_line(text)) return false;
   if (is_integer(text)) return true;
   const std::size_t colon = text.rfind(':');
   return colon != std::string_view::npos && colon > 0 && colon + 1 < text.size() && text[colon + 1] != '-' &&
@@ -116,18 +110,18 @@ bool is_place(std::string_view text) {
 }
 
 bool is_name(std::string_view text) {
-  if (text.empty() || text.size() > kMaxNameBytes || text.front() == '#' ||
-      trim(text).size() != text.size()) {
-    return false;
-  }
+  if (!fits_a_line(text)) return false;
   std::size_t depth = 0;
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '|') return false;
     if (c == '(') ++depth;
     if (c == ')' && depth-- == 0) return false;
     if (depth == 0 && (c == ',' || c == ';')) return false;
   }
   return depth == 0;
+}
+
+bool is_thread_name(std::string_view text) {
+  return is_name(text) && text.front() != '#' && !text.starts_with(kEncodingMark);
 }
 
 Status StdParser::set_thread(std::string_view name, std::uint32_t& id) {
@@ -136,7 +130,9 @@ Status StdParser::set_thread(std::string_view name, std::uint32_t& id) {
     return Nothing{};
   }
   if (Status status = check_name(name, "a thread"); !status.ok()) return status;
-  if (!is_name(name)) return expected("a thread, a word with balanced parentheses", name);
+  if (!is_thread_name(name)) {
+    return expected("a thread, a word with balanced parentheses that does not begin with '#'", name);
+  }
   id = names_.threads.intern(name);
   if (id >= kMaxThreads) {
     return Error{"expected at most " + std::to_string(kMaxThreads) + " threads, found one more, " +
@@ -166,14 +162,12 @@ Status StdParser::parse_operation(std::string_view text, Event& event) {
   std::size_t word_end = 0;
   while (word_end < text.size() && text[word_end] >= 'a' && text[word_end] <= 'z') ++word_end;
   const std::string_view word = text.substr(0, word_end);
-  const Operation* operation = nullptr;
-  for (const Operation& candidate : kOperations) {
-    if (candidate.word == word) operation = &candidate;
-  }
-  if (operation == nullptr) {
+  int kind = 0;
+  while (kind < kEventKinds && kStdWords[kind] != word) ++kind;
+  if (kind == kEventKinds) {
     return expected("r, w, acq, rel, fork, join, begin, end, branch, snd, rcv, enter or leave", text);
   }
-  event.kind = operation->kind;
+  event.kind = static_cast<EventKind>(kind);
   std::string_view rest = text.substr(word_end);
 
   NameTable* table = names_.table(event.kind);
@@ -243,14 +237,18 @@ Result<bool> StdParser::parse(std::string_view line, std::uint32_t number, Event
   if (operation.find('|') != std::string_view::npos)
     return expected("three fields, thread|operation|place", line);
   const std::string_view place = trim(line.substr(last + 1));
+  if (place.size() > kMaxNameBytes) return check_name(place, "a place").error();
   if (!is_place(place)) return expected("a place, an integer or file:line", place);
-  if (Status status = check_name(place, "a place"); !status.ok()) return status.error();
 
   std::uint32_t thread = 0;
   if (Status status = set_thread(trim(line.substr(0, bar)), thread); !status.ok()) return status.error();
   event.thread = ThreadId(thread);
   if (Status status = parse_operation(operation, event); !status.ok()) return status.error();
   event.site = SiteId(names_.sites.intern(place));
+  if (names_.bytes() > most_name_bytes_) {
+    return Error{"expected at most " + std::to_string(most_name_bytes_) +
+                 " bytes of names and of sets of locations in a trace, found more"};
+  }
   return true;
 }
 

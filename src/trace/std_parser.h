@@ -19,16 +19,27 @@ inline constexpr std::size_t kMaxNameBytes = std::size_t{64} << 10;
 // More threads than this is a broken file as well; detectors keep state per thread.
 inline constexpr std::uint32_t kMaxThreads = std::uint32_t{1} << 20;
 
-// What a place may be: an integer or file:line.
-bool is_place(std::string_view text);
+// Some editors begin a file with this mark of its encoding; it is no part of the first thread's name.
+inline constexpr std::string_view kEncodingMark = "\xEF\xBB\xBF";
 
-// What a name may be, of threads and of what stands in parentheses: such names read back from text as they
-// were written.
+// What names may be, for every reader: such names read back from text as they were written.
+// A place: an integer or file:line.
+bool is_place(std::string_view text);
+// What stands in parentheses: a location, a lock, a message, a function.
 bool is_name(std::string_view text);
+// A thread. It begins a line, so it cannot begin with what would make the line a comment, or with the mark of
+// the encoding that a file may begin with.
+bool is_thread_name(std::string_view text);
+
+// How the text format calls each kind of event.
+inline constexpr std::string_view kStdWords[kEventKinds] = {
+    "r", "w", "acq", "rel", "fork", "join", "begin", "end", "branch", "snd", "rcv", "enter", "leave"};
 
 class StdParser {
  public:
-  explicit StdParser(Names& names) : names_(names) {}
+  // `most_name_bytes`: smaller in tests.
+  explicit StdParser(Names& names, std::uint64_t most_name_bytes = kMaxNameBytesInAll)
+      : names_(names), most_name_bytes_(most_name_bytes) {}
 
   // True if the line holds an event, false if it is blank or a comment. An error says what was expected and
   // what was found, without file and line: the caller knows them.
@@ -40,6 +51,7 @@ class StdParser {
   Status set_thread(std::string_view name, std::uint32_t& id);
 
   Names& names_;
+  std::uint64_t most_name_bytes_;
   // Neighbouring lines mostly name the same thread.
   std::string last_thread_;
   std::uint32_t last_thread_id_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -38,9 +39,8 @@ class StdSource final : public TraceSource {
       if (!more.ok()) return more.error();
       if (!*more) break;
       if (line_ < std::numeric_limits<std::uint32_t>::max()) ++line_;
-      // Some editors begin a file with a mark of its encoding; it is no part of the first thread's name.
-      if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
-      Result<bool> parsed = parser_.parse(line, line_, out[count]);
+      if (line_ == 1 && line.starts_with(kEncodingMark)) line.remove_prefix(kEncodingMark.size());
+      Result<bool> parsed = parse(line, out[count]);
       if (!parsed.ok()) return at_line(parsed.error().message);
       if (*parsed) ++count;
     }
@@ -53,6 +53,17 @@ class StdSource final : public TraceSource {
   }
 
  private:
+  // Names may be more than this machine has memory for, or this process may use, long before they are more
+  // than a trace may have.
+  Result<bool> parse(std::string_view line, Event& event) {
+    try {
+      return parser_.parse(line, line_, event);
+    } catch (const std::bad_alloc&) {
+      return Error{"expected memory for the names of the trace, found " + std::to_string(names_.bytes()) +
+                   " bytes of them and no more memory"};
+    }
+  }
+
   Error at_line(const std::string& message) const {
     return Error{name_ + ":" + std::to_string(line_) + ": " + message};
   }
@@ -104,12 +115,10 @@ class StdSource final : public TraceSource {
   std::uint32_t line_ = 0;
 };
 
-void append_line(const Names& names, const Event& event, bool extended, std::string& out) {
-  constexpr std::string_view kWords[kEventKinds] = {"r",   "w",      "acq", "rel", "fork",  "join", "begin",
-                                                    "end", "branch", "snd", "rcv", "enter", "leave"};
-  out += names.thread(event.thread);
-  out += '|';
-  out += kWords[static_cast<int>(event.kind)];
+// `most_members`: of a reachable set, the rest being "...".
+void append_operation(const Names& names, const Event& event, bool extended, std::size_t most_members,
+                      std::string& out) {
+  out += kStdWords[static_cast<int>(event.kind)];
   if (names.table(event.kind) != nullptr) {
     out += '(';
     out += names.object(event);
@@ -117,6 +126,10 @@ void append_line(const Names& names, const Event& event, bool extended, std::str
       char mark = ';';
       for (const ObjectId member : names.reachable.at(static_cast<std::uint32_t>(event.value))) {
         out += std::exchange(mark, ',');
+        if (most_members-- == 0) {
+          out += "...";
+          break;
+        }
         out += names.locations.name(static_cast<std::uint32_t>(member.value()));
       }
     }
@@ -126,6 +139,12 @@ void append_line(const Names& names, const Event& event, bool extended, std::str
     out += '=';
     out += std::to_string(static_cast<std::int64_t>(event.value));
   }
+}
+
+void append_line(const Names& names, const Event& event, bool extended, std::string& out) {
+  out += names.thread(event.thread);
+  out += '|';
+  append_operation(names, event, extended, std::numeric_limits<std::size_t>::max(), out);
   out += '|';
   out += names.site(event.site);
 }
@@ -198,6 +217,12 @@ std::string to_std_line(const Names& names, const Event& event) {
   std::string line;
   append_line(names, event, true, line);
   return line;
+}
+
+std::string to_std_operation(const Names& names, const Event& event, std::size_t most_members) {
+  std::string operation;
+  append_operation(names, event, true, most_members, operation);
+  return operation;
 }
 
 }  // namespace deadheat

@@ -20,5 +20,7 @@ Result<std::unique_ptr<TraceSink>> create_std(const std::string& path, const Wri
 
 // One event as a line of extended STD, without the line's end.
 std::string to_std_line(const Names& names, const Event& event);
+// The second field of that line. A reachable set of more than `most_members` ends with "...".
+std::string to_std_operation(const Names& names, const Event& event, std::size_t most_members);
 
 }  // namespace deadheat

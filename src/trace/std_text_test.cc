@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "testing/trace_builder.h"
+#include "trace/std_parser.h"
 
 namespace deadheat {
 namespace {
@@ -141,6 +142,37 @@ TEST(StdText, LinesLongerThanTheBufferAreRead) {
   EXPECT_EQ(trace->events.size(), 7u);
   EXPECT_EQ(trace->names.reachable.size(), 1u);
   EXPECT_EQ(trace->names.locations.size(), 300001u);
+}
+
+TEST(StdText, NamesInAllAreLimited) {
+  Names names;
+  StdParser parser(names, 100);
+  Event event;
+  EXPECT_TRUE(parser.parse("T|w(" + std::string(90, 'x') + ")|1", 1, event).ok());
+  const Result<bool> more = parser.parse("T|w(" + std::string(10, 'y') + ")|1", 2, event);
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().message,
+            "expected at most 100 bytes of names and of sets of locations in a trace, found more");
+  Names others;
+  StdParser sets(others, 100);
+  EXPECT_TRUE(sets.parse("T|enter(f;a,b,c)|1", 1, event).ok());
+  EXPECT_FALSE(sets.parse("T|enter(f;a,b,c,d,e,f,g,h,i)|1", 2, event).ok());
+}
+
+TEST(StdText, NamesInParenthesesMayBeginWithAHashThreadsMayNot) {
+  EXPECT_EQ(error_of("T0|w(#x)|1\nT0|acq(#l)|#a.c:2\n"), "no error");
+  EXPECT_EQ(
+      error_of("T0|fork(#T1)|1\n"),
+      "t.std:1: expected a thread, a word with balanced parentheses that does not begin with '#', found "
+      "'#T1'");
+}
+
+TEST(StdText, AnOperationOfACallThatReachesMuchIsCut) {
+  const Trace trace = testing::build_trace("T0|enter(f;x,y,z)|1 T0|r(x)=-5|2 T0|branch|3");
+  EXPECT_EQ(to_std_operation(trace.names, trace.events[0], 3), "enter(f;x,y,z)");
+  EXPECT_EQ(to_std_operation(trace.names, trace.events[0], 2), "enter(f;x,y,...)");
+  EXPECT_EQ(to_std_operation(trace.names, trace.events[1], 2), "r(x)=-5");
+  EXPECT_EQ(to_std_operation(trace.names, trace.events[2], 2), "branch");
 }
 
 TEST(StdText, PlainTextLeavesOutWhatItCannotSayAndCountsIt) {

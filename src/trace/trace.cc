@@ -1,7 +1,8 @@
 #include "trace/trace.h"
 
 #include <algorithm>
-#include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "trace/binary.h"
 #include "trace/std_text.h"
@@ -37,6 +38,11 @@ bool ends_with(const std::string& path, std::string_view suffix) {
   return path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix;
 }
 
+bool is_empty_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && std::filesystem::file_size(path, ignored) == 0;
+}
+
 }  // namespace
 
 Result<bool> TraceSource::next(Event& event) {
@@ -53,9 +59,11 @@ Result<bool> TraceSource::next(Event& event) {
 }
 
 Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path, const std::string& shown) {
-  // What is in the file decides, not its name; a cut-off header is still a binary trace's, and says so.
+  // What is in the file decides, not its name; unless nothing is. A cut-off header is still a binary trace's,
+  // and says so.
   const std::string& name = shown.empty() ? path : shown;
-  if (!is_binary_trace(path) && !ends_with(path, ".dht")) return open_std(path, name);
+  if (!is_binary_trace(path) && !(is_empty_file(path) && ends_with(path, ".dht")))
+    return open_std(path, name);
   Result<std::unique_ptr<BinarySource>> source = open_binary(path, name);
   if (!source.ok()) return source.error();
   return std::unique_ptr<TraceSource>(std::move(*source));
@@ -71,9 +79,7 @@ Result<std::unique_ptr<TraceSource>> open_trace_stream(InputFile stream, const s
 }
 
 Result<std::unique_ptr<TraceSource>> open_trace_bytes(const std::string& bytes, const std::string& shown) {
-  if (!bytes.starts_with("\x89"
-                         "DHT"))
-    return std_source_of(bytes, shown);
+  if (!starts_binary_trace(bytes)) return std_source_of(bytes, shown);
   Result<std::unique_ptr<BinarySource>> source = binary_source_of(bytes, shown);
   if (!source.ok()) return source.error();
   return std::unique_ptr<TraceSource>(std::move(*source));

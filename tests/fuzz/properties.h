@@ -34,6 +34,18 @@ inline void check_survives_text(const Trace& trace) {
   require(text_of(*again) == text);
 }
 
+// The trace in binary reads back as the same text: what one reader takes, the other takes.
+inline void check_survives_binary(const Trace& trace) {
+  std::string bytes;
+  require(write_binary(trace, bytes).ok());
+  Result<std::unique_ptr<BinarySource>> source = binary_source_of(std::move(bytes), "again");
+  require(source.ok());
+  Result<Trace> again = read_all(**source);
+  require(again.ok());
+  require(again->note.empty());
+  require(text_of(*again) == text_of(trace));
+}
+
 inline void check_std(std::string bytes) {
   std::unique_ptr<TraceSource> source = std_source_of(std::move(bytes), "input");
   Result<Trace> trace = read_all(*source);
@@ -42,6 +54,7 @@ inline void check_std(std::string bytes) {
     return;
   }
   check_survives_text(*trace);
+  check_survives_binary(*trace);
 }
 
 inline void check_dht(std::string bytes) {
