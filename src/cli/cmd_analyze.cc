@@ -210,7 +210,8 @@ class AnalyzeCommand : public Command {
       }
     }
     report::add_findings(report, std::move(instances), reporting_.suppressions());
-    spell_out(report, options);
+    spell_out(report, options, progress);
+    progress.clear();
     // What is wrong with the input is not a matter of the report alone.
     if (reporting_.quiet() && !(*source)->note().empty()) complain("incomplete: " + (*source)->note());
     return reporting_.finish(report, kExitClean);
@@ -299,8 +300,10 @@ class AnalyzeCommand : public Command {
   // What only the trace itself can say of what is shown: the last events of each witness, as lines; for each
   // access, the locks that its thread held and the value, which streaming detectors do not keep for every
   // access of the trace.
-  void spell_out(report::Report& report, const detect::Options& options) const {
+  void spell_out(report::Report& report, const detect::Options& options, Progress& progress) const {
     constexpr std::size_t kSteps = 16;
+    // Thousands of accesses may each hold thousands of locks with long names.
+    constexpr std::uint64_t kMostLockBytes = std::uint64_t{64} << 20;
     if (report.findings.empty()) return;
     if (!trace_->is_kept()) {
       report.notes.push_back(
@@ -311,6 +314,7 @@ class AnalyzeCommand : public Command {
     struct Shown {
       std::optional<report::Step> step;
       std::vector<report::Access*> accesses;
+      bool is_known = false;
     };
     std::map<std::uint64_t, Shown> shown;
     auto first_shown = [](const report::Finding& finding) {
@@ -329,39 +333,66 @@ class AnalyzeCommand : public Command {
     detect::HeldLocks held;
     Event event;
     auto next = shown.begin();
+    std::uint64_t lock_bytes = 0, without_locks = 0;
     for (std::uint64_t index = 0; next != shown.end(); index++) {
       auto more = (*source)->next(event);
       if (!more || !*more) break;
       if (event.kind == EventKind::kAcquire || event.kind == EventKind::kRelease) held.on_lock(event);
       // Who has pressed Ctrl-C waits no longer than this.
-      if (index % 65536 == 0 && options.is_cancelled() &&
-          std::chrono::steady_clock::now() - started > std::chrono::seconds(1))
+      if (options.is_cancelled() && std::chrono::steady_clock::now() - started > std::chrono::seconds(1)) {
+        report.incomplete = report.interrupted = true;
+        report.notes.push_back(fmt::format(
+            "incomplete: interrupted while looking up what is shown: locks held and some values are missing "
+            "from event {} on",
+            next->first));
         break;
+      }
+      if (index % 4096 == 0) progress.show("looking up what is shown", (*source)->progress());
       if (index != next->first) continue;
       const Names& names = (*source)->names();
       if (next->second.step) next->second.step = step_of(index, event, names);
-      for (report::Access* access : next->second.accesses) describe_access(*access, event, held, names);
+      for (report::Access* access : next->second.accesses) {
+        if (event.has_value) access->value = std::to_string(static_cast<std::int64_t>(event.value));
+        if (lock_bytes > kMostLockBytes) {
+          ++without_locks;
+        } else {
+          lock_bytes += describe_locks(*access, event.thread, held, names);
+        }
+      }
+      next->second.is_known = true;
       ++next;
     }
+    if (without_locks > 0) {
+      report.incomplete = true;
+      report.notes.push_back(fmt::format(
+          "incomplete: the locks held at {} of the accesses are not shown: those of the others take "
+          "more than {} MiB already",
+          without_locks, kMostLockBytes >> 20));
+    }
     for (report::Finding& finding : report.findings) {
-      for (std::size_t i = first_shown(finding); i < finding.witness.size(); i++) {
-        finding.schedule.push_back(*shown[finding.witness[i]].step);
-      }
+      const std::span witness = std::span(finding.witness).subspan(first_shown(finding));
+      // A schedule with holes says nothing; the numbers of its events are there.
+      if (!std::all_of(witness.begin(), witness.end(), [&](std::uint64_t e) { return shown[e].is_known; }))
+        continue;
+      for (const std::uint64_t e : witness) finding.schedule.push_back(*shown[e].step);
     }
   }
 
-  static void describe_access(report::Access& access, const Event& event, detect::HeldLocks& held,
-                              const Names& names) {
-    if (event.has_value) access.value = std::to_string(static_cast<std::int64_t>(event.value));
+  // Returns about how many bytes that took.
+  static std::uint64_t describe_locks(report::Access& access, ThreadId thread, const detect::HeldLocks& held,
+                                      const Names& names) {
     access.locks.clear();
-    for (const std::uint32_t lock : held.sets().members(held.held(event.thread))) {
+    std::uint64_t bytes = 0;
+    held.for_each(thread, [&](std::uint32_t lock) {
       report::Lock named;
       named.name = std::string(names.locks.name(lock));
+      bytes += sizeof(named) + named.name.size();
       access.locks.push_back(std::move(named));
-    }
+    });
     std::sort(access.locks.begin(), access.locks.end(),
               [](const report::Lock& a, const report::Lock& b) { return a.name < b.name; });
     access.locks_known = true;
+    return bytes;
   }
 
   void describe(report::Report& report, const TraceSource& source, std::uint64_t events,

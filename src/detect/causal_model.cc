@@ -73,7 +73,7 @@ class CausalModel::Builder {
     std::vector<Act> acts;
     std::vector<Node> after;
     for (std::uint64_t i = 0; i < model_.events_.size(); ++i) {
-      if (watch.over(16)) return false;
+      if (watch.over(16 + std::exchange(steps_, 0))) return false;
       if (acts_) {
         acts_->before(i, model_.nodes(), acts, after);
         for (const Act& act : acts) add_act(act);
@@ -119,6 +119,7 @@ class CausalModel::Builder {
   }
 
   void set_open_sections(std::uint32_t chain, std::vector<std::uint32_t> sections) {
+    steps_ += sections.size();
     model_.open_set_[chain].back() = static_cast<std::uint32_t>(model_.open_sets_.size());
     model_.open_sets_.push_back(std::move(sections));
   }
@@ -204,7 +205,7 @@ class CausalModel::Builder {
         join(node, object);
         break;
       case EventKind::kSend:
-        sends_[object].push_back(node);
+        send(node, object);
         break;
       case EventKind::kReceive:
         receive(node, object);
@@ -295,16 +296,30 @@ class CausalModel::Builder {
   }
 
   void receive(Node node, std::uint32_t message) {
-    // The last send of each thread says it all; older ones are dropped on the way.
-    auto& sends = sends_[message];
-    std::vector<Node> kept;
-    for (auto send = sends.rbegin(); send != sends.rend(); ++send) {
-      bool newer = std::any_of(kept.begin(), kept.end(),
-                               [&](Node other) { return model_.thread(other) == model_.thread(*send); });
-      if (!newer) kept.push_back(*send);
+    // The last send of each chain says it all, and what this chain has received before it has received.
+    const Message& sent = sends_[message];
+    std::uint32_t& seen = received_[std::uint64_t{message} << 32 | model_.thread(node)];
+    std::vector<Node> news;
+    if (sent.log.size() - seen <= sent.last.size()) {
+      for (std::size_t i = seen; i < sent.log.size(); ++i) {
+        if (sent.last.at(model_.thread(sent.log[i])) == sent.log[i]) news.push_back(sent.log[i]);
+      }
+      steps_ += sent.log.size() - seen;
+    } else {
+      for (const auto& [chain, send] : sent.last) {
+        if (seen == 0 || send > sent.log[seen - 1]) news.push_back(send);
+      }
+      std::sort(news.begin(), news.end());
+      steps_ += sent.last.size();
     }
-    sends.assign(kept.rbegin(), kept.rend());
-    for (Node send : sends) model_.hard_.add(node, send);
+    for (const Node send : news) model_.hard_.add(node, send);
+    seen = static_cast<std::uint32_t>(sent.log.size());
+  }
+
+  void send(Node node, std::uint32_t message) {
+    Message& sent = sends_[message];
+    sent.log.push_back(node);
+    sent.last[model_.thread(node)] = node;
   }
 
   CausalModel& model_;
@@ -314,7 +329,13 @@ class CausalModel::Builder {
   std::vector<Node> fork_, last_;                    // of each thread: its fork, and what it did last
   std::vector<std::uint32_t> version_;               // the current one of each location
   std::vector<Node> last_write_;                     // in that version
-  std::vector<std::vector<Node>> sends_;
+  struct Message {
+    std::vector<Node> log;                         // sends, in the order of the trace
+    std::unordered_map<std::uint32_t, Node> last;  // of each chain
+  };
+  std::vector<Message> sends_;
+  std::unordered_map<std::uint64_t, std::uint32_t> received_;  // message and chain: so many of the log
+  std::uint64_t steps_ = 0;                                    // of the event that was just added
   std::unordered_map<std::uint64_t, Held> held_;
   std::vector<Node> released_after_call_;  // per lock: the last release of what missing code may have taken
 };
@@ -448,7 +469,10 @@ bool CausalModel::compute_clocks(BudgetWatch& watch) {
     for (Place place : places(node)) {
       if (place.position > 0) join_clock(clocks_, mine, chains_[place.thread][place.position - 1]);
     }
-    for (Node earlier : hard_predecessors(node)) join_clock(clocks_, mine, earlier);
+    for (Node earlier : hard_predecessors(node)) {
+      join_clock(clocks_, mine, earlier);
+      if (watch.over(thread_count_)) return false;
+    }
     for (std::uint32_t read : committed_by(node)) add_needed(reads_[read], node, mine);
     std::uint64_t reads = committed_by(node).size();
     if (watch.over((1 + reads * std::uint64_t{thread_count_}) * thread_count_)) return false;
@@ -464,7 +488,10 @@ bool CausalModel::compute_observed_clocks(BudgetWatch& watch) {
     for (Place place : places(node)) {
       if (place.position > 0) join_clock(observed_clocks_, mine, chains_[place.thread][place.position - 1]);
     }
-    for (Node earlier : hard_predecessors(node)) join_clock(observed_clocks_, mine, earlier);
+    for (Node earlier : hard_predecessors(node)) {
+      join_clock(observed_clocks_, mine, earlier);
+      if (watch.over(thread_count_)) return false;
+    }
     for (std::uint32_t read : committed_by(node)) {
       if (reads_[read].saw != kNoNode) join_clock(observed_clocks_, mine, reads_[read].saw);
     }

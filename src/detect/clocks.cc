@@ -74,47 +74,6 @@ void ThreadTime::join_all(const Moment& moment) {
   changed_ = true;
 }
 
-void SyncClocks::move_in(Slot slot) {
-  const Clock first = slots_.first_clock(slot);
-  if (slot.index() == times_.size()) {
-    times_.emplace_back(pool_, slot, first);
-  } else {
-    times_[slot.index()] = ThreadTime(pool_, slot, first);
-  }
-}
-
-// A thread that acts without having been forked; or, in a trace that no program can have made, after it was
-// joined.
-Slot SyncClocks::appear(ThreadId thread) {
-  const Slot slot = slots_.add(thread);
-  move_in(slot);
-  if (thread.index() < ends_.size()) times_[slot.index()].join_all(ends_[thread.index()]);
-  return slot;
-}
-
-void SyncClocks::fork(ThreadId thread, ThreadId child) {
-  const Moment now = time(thread).now();
-  if (slots_.of(child) == ThreadSlots::kNone &&
-      (child.index() >= ends_.size() || ends_[child.index()].empty())) {
-    const ThreadTime& self = time(thread);
-    move_in(slots_.add_child(child, [&](Slot slot, Clock last) { return self.knows(slot, last); }));
-  }
-  edge(time(child), now);
-  time(thread).tick();
-}
-
-void SyncClocks::join(ThreadId thread, ThreadId child) {
-  const Slot slot = slots_.of(child);
-  if (slot != ThreadSlots::kNone) {
-    if (child.index() >= ends_.size()) ends_.resize(std::max(child.index() + 1, ends_.size() * 2));
-    ends_[child.index()] = times_[slot.index()].now();
-    slots_.end(child, times_[slot.index()].own());
-    times_[slot.index()] = ThreadTime(pool_, slot);
-  }
-  // Nothing is known of a thread that is joined before it does anything; one may be joined twice.
-  if (child.index() < ends_.size()) edge(time(thread), ends_[child.index()]);
-}
-
 void SyncClocks::on_sync(const Event& event) {
   const std::size_t object = event.object.index();
   switch (event.kind) {
@@ -135,29 +94,24 @@ void SyncClocks::on_sync(const Event& event) {
       const ThreadId child(static_cast<std::uint32_t>(event.object.value()));
       if (child == event.thread) return;
       if (event.kind == EventKind::kFork) {
-        fork(event.thread, child);
-      } else {
-        join(event.thread, child);
+        ++(lives_.fork(event.thread, child, time(event.thread).now()) ? joins_ : known_);
+        time(event.thread).tick();
+        return;
       }
+      using Joined = ThreadLives<ThreadTime>::Joined;
+      const Joined joined = lives_.join(event.thread, child);
+      joins_ += joined == Joined::kLearned;
+      known_ += joined == Joined::kKnown;
       return;
     }
     case EventKind::kSend: {
-      if (object >= messages_.size()) messages_.resize(std::max(object + 1, messages_.size() * 2));
       ThreadTime& self = time(event.thread);
-      std::vector<Moment>& senders = messages_[object];
-      auto mine = std::find_if(senders.begin(), senders.end(),
-                               [&](const Moment& moment) { return moment.slot() == self.self(); });
-      if (mine == senders.end()) {
-        senders.push_back(self.now());
-      } else {
-        *mine = self.now();
-      }
+      messages_.send(event.object, self.now());
       self.tick();
       return;
     }
     case EventKind::kReceive:
-      if (object >= messages_.size()) return;
-      for (const Moment& moment : messages_[object]) edge(time(event.thread), moment);
+      for (const Moment& moment : messages_.to(event.object)) edge(time(event.thread), moment);
       return;
     default:
       return;
@@ -165,8 +119,8 @@ void SyncClocks::on_sync(const Event& event) {
 }
 
 std::uint64_t SyncClocks::bytes() const {
-  std::uint64_t bytes = pool_.bytes() + slots_.bytes() + ends_.capacity() * sizeof(Moment);
-  for (const ThreadTime& time : times_) bytes += time.bytes();
+  std::uint64_t bytes = pool_.bytes() + lives_.bytes();
+  for (const ThreadTime& time : lives_.threads()) bytes += time.bytes();
   return bytes;
 }
 

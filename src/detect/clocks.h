@@ -21,11 +21,13 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/strong_id.h"
+#include "detect/thread_lives.h"
 #include "detect/thread_slots.h"
 #include "trace/event.h"
 
@@ -100,6 +102,9 @@ class Moment {
     return Clock(slot.value() < block_->size ? block_->clocks()[slot.value()] : 0);
   }
   ClockPool::Block* block() const { return block_; }
+  std::uint64_t bytes() const {
+    return empty() ? 0 : sizeof(ClockPool::Block) + block_->capacity * sizeof(std::uint32_t);
+  }
 
  private:
   ClockPool* pool_ = nullptr;
@@ -114,6 +119,8 @@ class ThreadTime {
   ThreadTime(ClockPool& pool, Slot self, Clock first = Clock(1)) : pool_(&pool), self_(self), own_(first) {}
   ThreadTime(ThreadTime&&) noexcept = default;
   ThreadTime& operator=(ThreadTime&&) noexcept = default;
+  // The slot's next tenant.
+  void reset(ClockPool& pool, Slot self, Clock first) { *this = ThreadTime(pool, self, first); }
 
   Slot self() const { return self_; }
   Clock own() const { return own_; }
@@ -162,14 +169,12 @@ class SyncClocks {
   explicit SyncClocks(Locks locks = Locks::kOrder) : locks_order_(locks == Locks::kOrder) {}
 
   // The time of the thread at its current event. Valid until the next call for another thread.
-  ThreadTime& time(ThreadId thread) {
-    Slot slot = slots_.of(thread);
-    if (slot == ThreadSlots::kNone) slot = appear(thread);
-    return times_[slot.index()];
-  }
-  const ThreadSlots& slots() const { return slots_; }
+  ThreadTime& time(ThreadId thread) { return lives_.of(thread); }
+  const ThreadSlots& slots() const { return lives_.slots(); }
   // Who had the slot at that clock.
-  ThreadId tenant(Slot slot, Clock clock) const { return slots_.tenant(slot, clock); }
+  ThreadId tenant(Slot slot, Clock clock) const { return slots().tenant(slot, clock); }
+  // A thread whose second join cannot be answered any more: see thread_lives.h.
+  std::optional<ThreadId> forgotten() const { return lives_.forgotten(); }
 
   // REQUIRES: not an access. Events that order nothing are ignored.
   void on_sync(const Event& event);
@@ -182,18 +187,11 @@ class SyncClocks {
 
  private:
   void edge(ThreadTime& to, const Moment& from) { ++(to.join(from) ? joins_ : known_); }
-  Slot appear(ThreadId thread);
-  void fork(ThreadId thread, ThreadId child);
-  void join(ThreadId thread, ThreadId child);
-  void move_in(Slot slot);
-
   bool locks_order_;
   ClockPool pool_;
-  ThreadSlots slots_;
-  std::vector<ThreadTime> times_;  // by slot
-  std::vector<Moment> ends_;       // by thread: what it knew, if it has been joined
+  ThreadLives<ThreadTime> lives_{pool_};
   std::vector<Moment> lock_times_;
-  std::vector<std::vector<Moment>> messages_;  // the last send of each slot
+  SentMessages<Moment> messages_;
   std::uint64_t joins_ = 0;
   std::uint64_t known_ = 0;
 };

@@ -1,10 +1,13 @@
 #include "detect/cp.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
+
+#include "detect/budget.h"
 
 namespace deadheat::detect {
 namespace {
@@ -47,9 +50,10 @@ struct Edges {
 
 class Closure {
  public:
-  Closure(std::span<const Event> events, const Names& names, const Options& options)
+  Closure(std::span<const Event> events, const Names& names, const Budget& budget)
       : events_(events),
-        options_(options),
+        watch_(budget),
+        words_(events.size() / 64 + 1),
         edges_{std::vector<std::vector<std::uint32_t>>(events.size()),
                std::vector<std::vector<std::uint32_t>>(events.size())},
         cp_from_(events.size()),
@@ -58,6 +62,7 @@ class Closure {
         cp_(events.size()) {
     collect(names);
     for (std::uint32_t e = static_cast<std::uint32_t>(events.size()); e-- > 0;) {
+      if (watch_.over((1 + 2 * edges_.hard[e].size() + edges_.lock[e].size()) * words_)) return;
       happens_before_.add(e, e);
       hard_.add(e, e);
       for (std::uint32_t next : edges_.hard[e]) {
@@ -71,8 +76,12 @@ class Closure {
     do {
       compose();
       ++rounds_;
-    } while (!options_.is_cancelled() && order_sections_with_ordered_events());
+    } while (order_sections_with_ordered_events());
+    is_complete_ = !watch_.over();
   }
+
+  // The budget was not over first. What is not there is not known to be unordered otherwise.
+  bool is_complete() const { return is_complete_; }
 
   bool ordered(std::uint32_t first, std::uint32_t second) const {
     return hard_.contains(first, second) || cp_.contains(first, second);
@@ -85,7 +94,13 @@ class Closure {
     std::size_t threads = names.threads.size();
     std::vector<std::uint32_t> last(threads, kNothing), fork(threads, kNothing);
     std::vector<std::uint32_t> last_release(names.locks.size(), kNothing);
-    std::vector<std::vector<std::uint32_t>> sends(names.messages.size());
+    // The last send of each thread: what it sent before is before that. A thread that receives again has
+    // received the older ones.
+    struct Message {
+      std::map<std::uint32_t, std::uint32_t> last;
+      std::map<std::uint32_t, std::uint32_t> received;  // by thread: when it received last
+    };
+    std::vector<Message> messages(names.messages.size());
     std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> held(threads);  // lock, depth
     std::vector<std::vector<std::uint32_t>> open(threads);                            // sections, beside held
     sections_.resize(names.locks.size());
@@ -109,11 +124,16 @@ class Closure {
           if (last[object] != kNothing) edges_.hard[last[object]].push_back(e);
           break;
         case EventKind::kSend:
-          sends[object].push_back(e);
+          messages[object].last[static_cast<std::uint32_t>(t)] = e;
           break;
-        case EventKind::kReceive:
-          for (std::uint32_t send : sends[object]) edges_.hard[send].push_back(e);
+        case EventKind::kReceive: {
+          auto [received, first] = messages[object].received.try_emplace(static_cast<std::uint32_t>(t), 0);
+          for (const auto& [sender, send] : messages[object].last) {
+            if (first || send > received->second) edges_.hard[send].push_back(e);
+          }
+          received->second = e;
           break;
+        }
         case EventKind::kAcquire:
           if (mine != held[t].end()) {
             ++mine->second;
@@ -153,6 +173,7 @@ class Closure {
     for (const auto& sections : sections_) {
       std::vector<Accesses> inside(sections.size());
       for (std::size_t i = 0; i < sections.size(); ++i) {
+        if (watch_.over(sections[i].last - sections[i].acquire)) return;
         for (std::uint32_t e = sections[i].acquire; e <= sections[i].last; ++e) {
           const Event& event = events_[e];
           if (event.thread.index() != sections[i].thread) continue;
@@ -166,6 +187,7 @@ class Closure {
       for (std::size_t i = 0; i < sections.size(); ++i) {
         for (std::size_t k = i + 1; k < sections.size(); ++k) {
           if (sections[i].thread == sections[k].thread || sections[i].release == kNothing) continue;
+          if (watch_.over(8 * (1 + inside[i].written.size() + inside[i].read.size()))) return;
           if (meet(inside[i].written, inside[k].written) || meet(inside[i].written, inside[k].read) ||
               meet(inside[i].read, inside[k].written)) {
             order(sections[i], sections[k]);
@@ -180,6 +202,7 @@ class Closure {
     bool changed = false;
     for (const auto& sections : sections_) {
       for (std::size_t i = 0; i < sections.size(); ++i) {
+        if (watch_.over(sections.size() - i)) return false;
         for (std::size_t k = i + 1; k < sections.size(); ++k) {
           if (sections[i].thread == sections[k].thread || sections[i].release == kNothing) continue;
           if (!cp_.contains(sections[i].acquire, sections[k].last)) continue;
@@ -200,6 +223,8 @@ class Closure {
   // Rule c, from the end of the trace to its start.
   void compose() {
     for (std::uint32_t e = static_cast<std::uint32_t>(events_.size()); e-- > 0;) {
+      if (watch_.over((1 + cp_from_[e].size() + edges_.hard[e].size() + edges_.lock[e].size()) * words_))
+        return;
       for (std::uint32_t acquire : cp_from_[e]) cp_.add_all(e, std::as_const(happens_before_).row(acquire));
       for (std::uint32_t next : edges_.hard[e]) cp_.add_all(e, std::as_const(cp_).row(next));
       for (std::uint32_t next : edges_.lock[e]) cp_.add_all(e, std::as_const(cp_).row(next));
@@ -207,7 +232,9 @@ class Closure {
   }
 
   std::span<const Event> events_;
-  const Options& options_;
+  BudgetWatch watch_;
+  std::size_t words_;  // of a row
+  bool is_complete_ = false;
   Edges edges_;
   std::vector<std::vector<std::uint32_t>> cp_from_;  // a release: acquires ordered after it by rules a and b
   Relation happens_before_, hard_, cp_;
@@ -230,13 +257,24 @@ void CausallyPrecedes::on_event(EventIndex index, const Event& event) {
 
 void CausallyPrecedes::finish() {
   if (failure()) return;
-  Closure closure(events_, names(), options());
+  const Budget budget(options().solver_seconds, options().cancelled);
+  Closure closure(events_, names(), budget);
+  if (!closure.is_complete()) {
+    incomplete_ = "decided nothing: its closure was not complete when the time was over";
+    return;
+  }
+  BudgetWatch watch(budget);
   std::set<std::pair<SiteId, SiteId>> shown;
   std::vector<std::vector<std::uint32_t>> accesses(names().locations.size());
   std::uint64_t pairs = 0;
   for (std::uint32_t e = 0; e < events_.size(); ++e) {
     const Event& event = events_[e];
     if (!is_access(event.kind)) continue;
+    if (watch.over(accesses[event.object.index()].size())) {
+      incomplete_ =
+          "has looked at " + std::to_string(e) + " of " + std::to_string(events_.size()) + " events";
+      break;
+    }
     for (std::uint32_t earlier : accesses[event.object.index()]) {
       const Event& other = events_[earlier];
       if (other.thread == event.thread) continue;

@@ -11,9 +11,12 @@
 // Values, branches and BarrierPairs are ignored. `mcm` finds more, and all that it reports is true.
 //
 // Cost: the closure is quadratic in memory and worse in time, and no linear algorithm is known for it. Traces
-// of more than kMaxEvents are refused. Tested against the definition, applied literally, in cp_test.cc.
+// of more than kMaxEvents are refused, and when Options::solver_seconds are over before the closure is
+// complete, or somebody says stop, nothing is reported: what is not ordered yet need not be unordered. Tested
+// against the definition, applied literally, in cp_test.cc.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "detect/detector.h"
@@ -28,11 +31,13 @@ class CausallyPrecedes final : public Stage {
   void on_event(EventIndex index, const Event& event) override;
   void finish() override;
   Statistics statistics() const override { return statistics_; }
+  std::string incomplete() const override { return incomplete_; }
 
  private:
   std::vector<Event> events_;
   std::vector<EventIndex> indices_;
   Statistics statistics_;
+  std::string incomplete_;
 };
 
 }  // namespace deadheat::detect

@@ -169,6 +169,26 @@ TEST(CausallyPrecedes, ForkJoinAndMessagesOrder) {
   EXPECT_THAT(run("T0|w(x) T0|snd(m) T1|rcv(m) T1|w(x)"), IsEmpty());
 }
 
+TEST(CausallyPrecedes, ManyMessagesOfOneNameOrderAsFew) {
+  std::string text = "T0|w(x) ";
+  for (int i = 0; i < 50; ++i) text += "T0|snd(m) T2|snd(m) T1|rcv(m) ";
+  EXPECT_THAT(run((text + "T1|w(x)").c_str()), IsEmpty());
+  EXPECT_THAT(run((text + "T2|w(x)").c_str()), ElementsAre(kPair(0, 151)));
+}
+
+TEST(CausallyPrecedes, ReportsNothingWhenTheTimeIsOver) {
+  const Trace trace = testing::build_trace("T0|w(x) T0|acq(l) T0|rel(l) T1|acq(l) T1|rel(l) T1|w(x)");
+  const std::atomic<bool> cancelled = true;
+  Options options;
+  options.cancelled = &cancelled;
+  RaceList list;
+  CausallyPrecedes cp(StageContext{&trace.names, &list, options, "cp"});
+  for (std::uint64_t i = 0; i < trace.events.size(); ++i) cp.on_event(EventIndex(i), trace.events[i]);
+  cp.finish();
+  EXPECT_TRUE(list.races.empty());
+  EXPECT_NE(cp.incomplete(), "");
+}
+
 TEST(CausallyPrecedes, RefusesLongTraces) {
   Names names;
   RaceList list;

@@ -118,6 +118,13 @@ class Stage {
   void fail(std::string message) {
     if (!failure_) failure_ = Error{std::move(message)};
   }
+  // A detector that no longer knows what a thread knew at its end must not guess.
+  void give_up_on(ThreadId forgotten) {
+    fail(
+        std::string(name()) + ": thread '" + std::string(names().thread(forgotten)) +
+        "': expected its second join soon after the first, or by a thread that knows of the first, found one "
+        "so late that what the thread knew at its end is forgotten");
+  }
   const Names& names() const { return *context_.names; }
   const Options& options() const { return context_.options; }
 

@@ -39,6 +39,7 @@ void FastTrack::on_batch(EventIndex first, std::span<const Event> events) {
 }
 
 void FastTrack::on_event(EventIndex index, const Event& event) {
+  if (failure()) return;
   if (event.is_atomic && is_access(event.kind)) {
     on_atomic(index, event);
   } else if (event.kind == EventKind::kRead) {
@@ -47,6 +48,7 @@ void FastTrack::on_event(EventIndex index, const Event& event) {
     on_write(index, event);
   } else {
     clocks_.on_sync(event);
+    if (clocks_.forgotten()) give_up_on(*clocks_.forgotten());
   }
 }
 

@@ -26,8 +26,10 @@ void HappensBefore::on_batch(EventIndex first, std::span<const Event> events) {
 }
 
 void HappensBefore::on_event(EventIndex index, const Event& event) {
+  if (failure()) return;
   if (!is_access(event.kind)) {
     clocks_.on_sync(event);
+    if (clocks_.forgotten()) give_up_on(*clocks_.forgotten());
     return;
   }
   const ThreadTime& time = clocks_.time(event.thread);

@@ -19,25 +19,6 @@ LocksetId Locksets::intern(std::vector<std::uint32_t> members) {
   return LocksetId(id);
 }
 
-LocksetId Locksets::with(LocksetId set, std::uint32_t lock) {
-  const std::uint64_t key = std::uint64_t{set.value()} << 32 | lock;
-  const auto found = changes_.find(key);
-  if (found != changes_.end()) return found->second;
-  std::vector<std::uint32_t> members = sets_[set.index()];
-  const auto where = std::lower_bound(members.begin(), members.end(), lock);
-  if (where == members.end() || *where != lock) members.insert(where, lock);
-  const LocksetId result = intern(std::move(members));
-  changes_.emplace(key, result);
-  bytes_ += 48;
-  return result;
-}
-
-LocksetId Locksets::without(LocksetId set, std::uint32_t lock) {
-  std::vector<std::uint32_t> members = sets_[set.index()];
-  std::erase(members, lock);
-  return intern(std::move(members));
-}
-
 LocksetId Locksets::intersection(LocksetId a, LocksetId b) {
   if (a == b) return a;
   if (a == kEmpty || b == kEmpty) return kEmpty;
@@ -53,31 +34,82 @@ LocksetId Locksets::intersection(LocksetId a, LocksetId b) {
   return result;
 }
 
-bool HeldLocks::on_lock(const Event& event) {
-  if (event.thread.index() >= held_.size()) {
-    held_.resize(std::max(event.thread.index() + 1, held_.size() * 2), Locksets::kEmpty);
+std::uint32_t HeldLocks::place_of(const Holder& holder, std::uint32_t lock) {
+  if (!holder.places.empty()) {
+    const auto found = holder.places.find(lock);
+    return found == holder.places.end() ? kNowhere : found->second;
   }
-  LocksetId& set = held_[event.thread.index()];
+  for (std::uint32_t i = 0; i < holder.locks.size(); ++i) {
+    if (holder.locks[i].lock == lock) return i;
+  }
+  return kNowhere;
+}
+
+void HeldLocks::add(Holder& holder, std::uint32_t lock) {
+  holder.locks.push_back(Held{lock, 1});
+  if (!holder.places.empty()) {
+    holder.places.emplace(lock, static_cast<std::uint32_t>(holder.locks.size() - 1));
+  } else if (holder.locks.size() > kFew) {
+    for (std::uint32_t i = 0; i < holder.locks.size(); ++i) holder.places.emplace(holder.locks[i].lock, i);
+  }
+}
+
+void HeldLocks::remove(Holder& holder, std::uint32_t place) {
+  if (!holder.places.empty()) {
+    holder.places.erase(holder.locks[place].lock);
+    if (place + 1 < holder.locks.size()) holder.places[holder.locks.back().lock] = place;
+  }
+  holder.locks[place] = holder.locks.back();
+  holder.locks.pop_back();
+  if (holder.locks.empty()) holder.places.clear();
+}
+
+bool HeldLocks::on_lock(const Event& event) {
+  if (event.thread.index() >= holder_.size()) {
+    holder_.resize(std::max(event.thread.index() + 1, holder_.size() * 2), kNowhere);
+  }
+  std::uint32_t& number = holder_[event.thread.index()];
   const std::uint32_t lock = static_cast<std::uint32_t>(event.object.value());
-  const std::span<const std::uint32_t> members = sets_.members(set);
-  const bool held = std::binary_search(members.begin(), members.end(), lock);
-  const std::uint64_t key = std::uint64_t{event.thread.value()} << 32 | lock;
+  const std::uint32_t place = number == kNowhere ? kNowhere : place_of(holders_[number], lock);
   if (event.kind == EventKind::kAcquire) {
-    if (held) {
-      ++again_[key];
+    if (place != kNowhere) {
+      ++holders_[number].locks[place].times;
       return false;
     }
-    set = sets_.with(set, lock);
-    return true;
+    if (number == kNowhere && free_.empty()) {
+      number = static_cast<std::uint32_t>(holders_.size());
+      holders_.emplace_back();
+    } else if (number == kNowhere) {
+      number = free_.back();
+      free_.pop_back();
+    }
+    add(holders_[number], lock);
+    ++held_;
+  } else {
+    if (place == kNowhere || --holders_[number].locks[place].times > 0) return false;
+    remove(holders_[number], place);
+    --held_;
   }
-  if (!held) return false;
-  const auto again = again_.empty() ? again_.end() : again_.find(key);
-  if (again == again_.end()) {
-    set = sets_.without(set, lock);
-    return true;
+  holders_[number].has_set = false;
+  if (holders_[number].locks.empty()) {
+    free_.push_back(number);
+    number = kNowhere;
   }
-  if (--again->second == 0) again_.erase(again);
-  return false;
+  return true;
+}
+
+LocksetId HeldLocks::held(ThreadId thread) {
+  if (thread.index() >= holder_.size() || holder_[thread.index()] == kNowhere) return Locksets::kEmpty;
+  Holder& holder = holders_[holder_[thread.index()]];
+  if (!holder.has_set) {
+    std::vector<std::uint32_t> members;
+    members.reserve(holder.locks.size());
+    for (const Held& held : holder.locks) members.push_back(held.lock);
+    std::sort(members.begin(), members.end());
+    holder.set = sets_.intern(std::move(members));
+    holder.has_set = true;
+  }
+  return holder.set;
 }
 
 }  // namespace deadheat::detect

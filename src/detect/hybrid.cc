@@ -25,12 +25,14 @@
 namespace deadheat::detect {
 
 void Hybrid::on_event(EventIndex index, const Event& event) {
+  if (failure()) return;
   if (is_access(event.kind)) {
     on_access(index, event);
   } else if (event.kind == EventKind::kAcquire || event.kind == EventKind::kRelease) {
     held_.on_lock(event);
   } else {
     clocks_.on_sync(event);
+    if (clocks_.forgotten()) give_up_on(*clocks_.forgotten());
   }
 }
 

@@ -52,7 +52,8 @@ constexpr DetectorInfo kDetectors[] = {
 
 // "600 MiB", "12 KiB", "1000 bytes": the largest unit that still shows what it is.
 std::string in_words(std::uint64_t bytes) {
-  if (bytes >= std::uint64_t{10} << 20) return std::to_string(bytes >> 20) + " MiB";
+  if (bytes >= std::uint64_t{10} << 20 || (bytes != 0 && bytes % (1 << 20) == 0))
+    return std::to_string(bytes >> 20) + " MiB";
   if (bytes >= std::uint64_t{10} << 10) return std::to_string(bytes >> 10) + " KiB";
   return std::to_string(bytes) + " bytes";
 }

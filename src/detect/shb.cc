@@ -36,8 +36,10 @@ void SchedulableHappensBefore::on_batch(EventIndex first, std::span<const Event>
 }
 
 void SchedulableHappensBefore::on_event(EventIndex index, const Event& event) {
+  if (failure()) return;
   if (!is_access(event.kind)) {
     clocks_.on_sync(event);
+    if (clocks_.forgotten()) give_up_on(*clocks_.forgotten());
     return;
   }
   ThreadTime& time = clocks_.time(event.thread);

@@ -43,54 +43,15 @@
 
 namespace deadheat::detect {
 
-Slot SyncPreserving::move_in(Slot slot) {
-  const Clock first = slots_->first_clock(slot);
-  if (slot.index() == threads_.size()) {
-    threads_.emplace_back(pool_, slot, first);
-    if (threads_.size() > kMostThreads) {
-      fail(std::string(name()) + ": expected at most " + std::to_string(kMostThreads) +
-           " threads at a time, found more: each may have to be compared with each");
-    }
-  } else {
-    Thread& thread = threads_[slot.index()];
-    thread.time = ThreadTime(pool_, slot, first);
-    ++thread.stretch;
-  }
-  return slot;
-}
-
-// A thread that acts without having been forked; or, in a trace that no program can have made, after it was
-// joined.
-Slot SyncPreserving::appear(ThreadId id) {
-  const Slot slot = move_in(slots_->add(id));
-  if (id.index() < ends_.size()) threads_[slot.index()].time.join_all(ends_[id.index()]);
-  return slot;
-}
-
 void SyncPreserving::fork(ThreadId id, ThreadId child) {
   thread(id).time.tick();
   ++thread(id).stretch;
-  if (child == id) return;
-  const Moment now = thread(id).time.now();
-  const bool is_over = child.index() < ends_.size() && !ends_[child.index()].empty();
-  if (slots_->of(child) == ThreadSlots::kNone && !is_over) {
-    const ThreadTime& time = thread(id).time;
-    move_in(slots_->add_child(child, [&](Slot slot, Clock last) { return time.knows(slot, last); }));
-  }
-  thread(child).time.join(now);
+  if (child != id) lives_.fork(id, child, thread(id).now());
 }
 
 void SyncPreserving::join(ThreadId id, ThreadId child) {
-  if (const Slot slot = slots_->of(child); slot != ThreadSlots::kNone && child != id) {
-    if (child.index() >= ends_.size()) ends_.resize(std::max(child.index() + 1, ends_.size() * 2));
-    ThreadTime& over = threads_[slot.index()].time;
-    ends_[child.index()] = over.now();
-    slots_->end(child, over.own());
-    over = ThreadTime(pool_, slot);
-  }
-  Thread& self = thread(id);
-  if (child != id && child.index() < ends_.size()) self.time.join(ends_[child.index()]);
-  self.time.tick();
+  if (child != id) lives_.join(id, child);
+  thread(id).time.tick();
 }
 
 SyncPreserving::Location& SyncPreserving::location(ObjectId object) {
@@ -132,7 +93,16 @@ ClockPool::Block* SyncPreserving::keep(ThreadTime& time) {
 }
 
 void SyncPreserving::on_event(EventIndex index, const Event& event) {
-  if (threads_.size() > kMostThreads) return;  // failed
+  if (failure()) return;
+  handle(index, event);
+  if (lives_.threads().size() > kMostThreads) {
+    fail(std::string(name()) + ": expected at most " + std::to_string(kMostThreads) +
+         " threads at a time, found more: each may have to be compared with each");
+  }
+  if (lives_.forgotten()) give_up_on(*lives_.forgotten());
+}
+
+void SyncPreserving::handle(EventIndex index, const Event& event) {
   const std::size_t object = event.object.index();
   switch (event.kind) {
     case EventKind::kRead:
@@ -150,25 +120,15 @@ void SyncPreserving::on_event(EventIndex index, const Event& event) {
       join(event.thread, ThreadId(static_cast<std::uint32_t>(object)));
       return;
     case EventKind::kSend: {
-      if (object >= messages_.size()) messages_.resize(std::max(object + 1, messages_.size() * 2));
       Thread& self = thread(event.thread);
       self.time.tick();
       ++self.stretch;
-      std::vector<Moment>& senders = messages_[object];
-      const auto mine = std::find_if(senders.begin(), senders.end(),
-                                     [&](const Moment& m) { return m.slot() == self.time.self(); });
-      if (mine == senders.end()) {
-        senders.push_back(self.time.now());
-      } else {
-        *mine = self.time.now();
-      }
+      messages_.send(event.object, self.now());
       return;
     }
     case EventKind::kReceive: {
       Thread& self = thread(event.thread);
-      if (object < messages_.size()) {
-        for (const Moment& moment : messages_[object]) self.time.join(moment);
-      }
+      for (const Moment& moment : messages_.to(event.object)) self.time.join(moment);
       self.time.tick();
       return;
     }
@@ -220,8 +180,8 @@ void SyncPreserving::close(Cut& cut) {
   while (again) {
     again = false;
     ++rounds_;
-    for (std::size_t t = 0; t < cut.size() && t < threads_.size(); ++t) {
-      const std::vector<LockChange>& changes = threads_[t].changes;
+    for (std::size_t t = 0; t < cut.size() && t < lives_.threads().size(); ++t) {
+      const std::vector<LockChange>& changes = lives_.threads()[t].changes;
       const std::uint32_t end = cut[t];
       if (changes.empty() || changes.front().number >= end) continue;
       const LockChange* change = &changes.back();
@@ -280,7 +240,7 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
     }
     Cut& cut = progress->ideal;
     if (cut.empty()) {
-      cut.assign(threads_.size(), 1);
+      cut.assign(lives_.threads().size(), 1);
       bytes_ += cut.size() * sizeof(std::uint32_t);
     }
     ++ideals_;
@@ -295,10 +255,11 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
     ++races_;
     Event earlier;
     earlier.kind = list.kind;
-    earlier.thread = slots_->tenant(list.slot, Clock(access.number));
+    earlier.thread = lives_.slots().tenant(list.slot, Clock(access.number));
     earlier.object = event.object;
     earlier.site = list.site;
-    report(RacyEvent{access.index, earlier}, RacyEvent{index, event}, {}, {cut.begin(), cut.end()}, slots_);
+    report(RacyEvent{access.index, earlier}, RacyEvent{index, event}, {}, {cut.begin(), cut.end()},
+           lives_.shared_slots());
     return true;
   }
   return false;
@@ -393,7 +354,7 @@ Statistics SyncPreserving::statistics() const {
           {"passed by ideals", passed_ideal_},
           {"ideals", ideals_},
           {"rounds of closing", rounds_},
-          {"slots", slots_->size()},
+          {"slots", lives_.slots().size()},
           {"races", races_}};
 }
 

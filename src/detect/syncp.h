@@ -19,8 +19,7 @@ class SyncPreserving final : public Stage {
   void on_event(EventIndex index, const Event& event) override;
   Statistics statistics() const override;
   std::uint64_t memory_bytes() const override {
-    return bytes_ + pairs_.bytes() + pool_.bytes() + held_.bytes() + slots_->bytes() +
-           ends_.capacity() * sizeof(Moment);
+    return bytes_ + pairs_.bytes() + pool_.bytes() + held_.bytes() + lives_.bytes();
   }
 
  private:
@@ -77,18 +76,22 @@ class SyncPreserving final : public Stage {
   };
   struct Thread {
     Thread(ClockPool& pool, Slot self, Clock first) : time(pool, self, first) {}
+    void reset(ClockPool& pool, Slot self, Clock first) {
+      time.reset(pool, self, first);
+      ++stretch;
+    }
+    Moment now() { return time.now(); }
+    bool join(const Moment& moment) { return time.join(moment); }
+    bool knows(Slot slot, Clock clock) const { return time.knows(slot, clock); }
+    Clock own() const { return time.own(); }
     ThreadTime
         time;  // program order, hard edges, and each write before the reads that see it; ticks at every event
     std::vector<LockChange> changes;  // of all tenants of the slot
     std::uint64_t stretch = 1;        // ends where another thread may be ordered after this one
   };
 
-  Thread& thread(ThreadId id) {
-    const Slot slot = slots_->of(id);
-    return threads_[(slot == ThreadSlots::kNone ? appear(id) : slot).index()];
-  }
-  Slot appear(ThreadId id);
-  Slot move_in(Slot slot);
+  Thread& thread(ThreadId id) { return lives_.of(id); }
+  void handle(EventIndex index, const Event& event);
   void fork(ThreadId id, ThreadId child);
   void join(ThreadId id, ThreadId child);
   Location& location(ObjectId object);
@@ -106,12 +109,10 @@ class SyncPreserving final : public Stage {
   ClockPool::Block* keep(ThreadTime& time);
 
   ClockPool pool_;
-  std::shared_ptr<ThreadSlots> slots_ = std::make_shared<ThreadSlots>();
-  std::vector<Thread> threads_;  // by slot
-  std::vector<Moment> ends_;     // by thread: what it knew, if it has been joined
+  ThreadLives<Thread> lives_{pool_};
   std::vector<Location> locations_;
   std::vector<std::vector<LockUser>> locks_;
-  std::vector<std::vector<Moment>> messages_;
+  SentMessages<Moment> messages_;
   HeldLocks held_;
   PairSet pairs_;
   std::uint64_t bytes_ = 0;

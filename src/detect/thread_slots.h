@@ -12,8 +12,8 @@
 // slot is never given to a thread that is not ordered after all of its former tenants.
 //
 // What stays of a thread that is over: which slot it had, and from which clock on (for naming it in reports,
-// a search by slot and clock finds it), here; and what it knew at its end, in case it is joined once more,
-// with whoever keeps the clocks.
+// a search by slot and clock finds it), here; and, for a while, what it knew at its end, in case it is joined
+// once more (thread_lives.h).
 #pragma once
 
 #include <algorithm>

@@ -154,6 +154,64 @@ TEST(ThreadSlots, MemoryFollowsTheThreadsThatAreAlive) {
   }
 }
 
+// 1,000 workers that live on, and so many threads one after another, forked and joined by main.
+std::string workers_and_relay(int threads) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "W" + std::to_string(i);
+    text += "main|fork(" + name + ")|1\n" + name + "|snd(m)|2\n";
+  }
+  text += "main|rcv(m)|3\n";
+  for (int i = 0; i < threads; ++i) {
+    const std::string name = "R" + std::to_string(i);
+    text += "main|fork(" + name + ")|4\n" + name + "|w(x)|5\nmain|join(" + name + ")|6\n";
+  }
+  return text;
+}
+
+TEST(ThreadSlots, WhatAThreadKnewAtItsEndIsNotKeptForEver) {
+  const Trace few = build_trace(workers_and_relay(5000).c_str());
+  const Trace many = build_trace(workers_and_relay(20000).c_str());
+  for (const char* name : {"fasttrack", "hb", "shb", "wcp", "hybrid"}) {
+    std::uint64_t bytes[2];
+    for (const Trace* trace : {&few, &many}) {
+      RaceList list;
+      StageContext context{&trace->names, &list, {}, find_detector(name)->name};
+      std::unique_ptr<Stage> stage = find_detector(name)->make(context, DropRule::kNothing);
+      stage->on_batch(EventIndex(0), trace->events);
+      EXPECT_FALSE(stage->failure().has_value()) << name;
+      EXPECT_TRUE(list.races.empty()) << name;
+      bytes[trace == &many] = stage->memory_bytes();
+    }
+    // 15,000 rows of 1,000 clocks would be 60 MB more.
+    EXPECT_LT(bytes[1], bytes[0] + (1u << 20)) << name;
+  }
+}
+
+TEST(ThreadSlots, AJoinThatNobodyCanAnswerAnyMoreEndsTheDetector) {
+  // main knows of R0's end, W0 does not.
+  const std::string relay = workers_and_relay(8000);
+  const Trace known = build_trace((relay + "main|join(R0)|7 main|w(x)|8").c_str());
+  const Trace recent = build_trace((relay + "W0|join(R7999)|7 W0|w(x)|8").c_str());
+  const Trace forgotten = build_trace((relay + "W0|join(R0)|7 W0|w(x)|8").c_str());
+  for (const char* name : {"fasttrack", "hb", "shb", "wcp", "syncp", "hybrid"}) {
+    for (const Trace* trace : {&known, &recent, &forgotten}) {
+      RaceList list;
+      StageContext context{&trace->names, &list, {}, find_detector(name)->name};
+      std::unique_ptr<Stage> stage = find_detector(name)->make(context, DropRule::kNothing);
+      stage->on_batch(EventIndex(0), trace->events);
+      EXPECT_TRUE(list.races.empty()) << name;
+      if (trace != &forgotten) {
+        EXPECT_FALSE(stage->failure().has_value()) << name;
+        continue;
+      }
+      ASSERT_TRUE(stage->failure().has_value()) << name;
+      EXPECT_EQ(stage->failure()->message.substr(0, std::string(name).size() + 37),
+                std::string(name) + ": thread 'R0': expected its second jo");
+    }
+  }
+}
+
 TEST(ThreadSlots, ThreadsThatAreNeverJoinedHaveShortClocks) {
   std::string text;
   for (int i = 0; i < 20000; ++i) {

@@ -78,24 +78,6 @@ WeakCausalPrecedence::InLock& WeakCausalPrecedence::Location::in(std::uint32_t l
   return locks.back();
 }
 
-Slot WeakCausalPrecedence::move_in(Slot slot) {
-  const Clock first = slots_.first_clock(slot);
-  if (slot.index() == threads_.size()) {
-    threads_.emplace_back(pool_, slot, first);
-  } else {
-    threads_[slot.index()] = Thread(pool_, slot, first);
-  }
-  return slot;
-}
-
-// A thread that acts without having been forked; or, in a trace that no program can have made, after it was
-// joined.
-Slot WeakCausalPrecedence::appear(ThreadId id) {
-  const Slot slot = move_in(slots_.add(id));
-  if (id.index() < ends_.size()) learn_all(threads_[slot.index()], ends_[id.index()]);
-  return slot;
-}
-
 WeakCausalPrecedence::Lock& WeakCausalPrecedence::lock(ObjectId object) {
   if (object.index() >= locks_.size()) locks_.resize(std::max(object.index() + 1, locks_.size() * 2));
   return locks_[object.index()];
@@ -125,39 +107,6 @@ void WeakCausalPrecedence::learn(Thread& thread, const Moment& release) {
   thread.wcp.join(release);
 }
 
-WeakCausalPrecedence::Message WeakCausalPrecedence::moment_of(Thread& thread) {
-  return Message{thread.hb.now(), thread.hard.now(), thread.wcp.now()};
-}
-
-// A hard edge.
-void WeakCausalPrecedence::learn_all(Thread& thread, const Message& message) {
-  thread.hb.join(message.hb);
-  thread.hard.join(message.hard);
-  thread.wcp.join(message.wcp);
-}
-
-void WeakCausalPrecedence::fork(ThreadId id, ThreadId child) {
-  const Message now = moment_of(thread(id));
-  const bool is_over = child.index() < ends_.size() && !ends_[child.index()].hb.empty();
-  if (slots_.of(child) == ThreadSlots::kNone && !is_over) {
-    const ThreadTime& hard = thread(id).hard;
-    move_in(slots_.add_child(child, [&](Slot slot, Clock last) { return hard.knows(slot, last); }));
-  }
-  learn_all(thread(child), now);
-  tick(thread(id));
-}
-
-void WeakCausalPrecedence::join(ThreadId id, ThreadId child) {
-  if (const Slot slot = slots_.of(child); slot != ThreadSlots::kNone) {
-    if (child.index() >= ends_.size()) ends_.resize(std::max(child.index() + 1, ends_.size() * 2));
-    Thread& over = threads_[slot.index()];
-    ends_[child.index()] = moment_of(over);
-    slots_.end(child, over.hb.own());
-    over = Thread(pool_, slot, Clock(1));
-  }
-  if (child.index() < ends_.size()) learn_all(thread(id), ends_[child.index()]);
-}
-
 void WeakCausalPrecedence::on_batch(EventIndex first, std::span<const Event> events) {
   look_ahead(
       first, events,
@@ -175,7 +124,7 @@ void WeakCausalPrecedence::on_batch(EventIndex first, std::span<const Event> eve
 }
 
 void WeakCausalPrecedence::on_event(EventIndex index, const Event& event) {
-  const std::size_t object = event.object.index();
+  if (failure()) return;
   switch (event.kind) {
     case EventKind::kRead:
     case EventKind::kWrite:
@@ -189,34 +138,26 @@ void WeakCausalPrecedence::on_event(EventIndex index, const Event& event) {
       break;
     case EventKind::kFork:
     case EventKind::kJoin: {
-      const ThreadId other(static_cast<std::uint32_t>(object));
+      const ThreadId other(static_cast<std::uint32_t>(event.object.value()));
       if (other == event.thread) break;
       if (event.kind == EventKind::kFork) {
-        fork(event.thread, other);
+        lives_.fork(event.thread, other, thread(event.thread).now());
+        tick(thread(event.thread));
       } else {
-        join(event.thread, other);
+        lives_.join(event.thread, other);
+        if (lives_.forgotten()) give_up_on(*lives_.forgotten());
       }
       break;
     }
     case EventKind::kSend: {
-      if (object >= messages_.size()) messages_.resize(std::max(object + 1, messages_.size() * 2));
       Thread& self = thread(event.thread);
-      std::vector<Message>& senders = messages_[object];
-      Message message = moment_of(self);
-      const auto mine = std::find_if(senders.begin(), senders.end(),
-                                     [&](const Message& m) { return m.hb.slot() == self.slot(); });
-      if (mine == senders.end()) {
-        senders.push_back(std::move(message));
-      } else {
-        *mine = std::move(message);
-      }
+      messages_.send(event.object, self.now());
       tick(self);
       break;
     }
     case EventKind::kReceive: {
-      if (object >= messages_.size()) break;
       Thread& self = thread(event.thread);
-      for (const Message& message : messages_[object]) learn_all(self, message);
+      for (const Message& message : messages_.to(event.object)) self.join(message);
       break;
     }
     default:
@@ -255,8 +196,9 @@ void WeakCausalPrecedence::on_release(const Event& event) {
     for (std::size_t i = 0; i < lock.users.size(); ++i) {
       const User& other = lock.users[i];
       // Program order is no reason, hard order of other threads is: those that had this slot before, too.
-      const Clock hard = other.slot == self.slot() ? Clock(slots_.first_clock(self.slot()).value() - 1)
-                                                   : self.hard.at(other.slot);
+      const Clock hard = other.slot == self.slot()
+                             ? Clock(lives_.slots().first_clock(self.slot()).value() - 1)
+                             : self.hard.at(other.slot);
       const Clock known = std::max(self.wcp.at(other.slot), hard);
       std::uint32_t& ordered = me->ordered[i];
       const std::uint32_t before = ordered;
@@ -310,16 +252,16 @@ void WeakCausalPrecedence::on_access(EventIndex index, const Event& event) {
       [&](Slot slot, Clock clock) { return self.wcp.at(slot) >= clock || self.hard.knows(slot, clock); },
       [&](const SiteHistory::Entry& other) {
         ++races_;
-        report(earlier_event(other, event, slots_), RacyEvent{index, event});
+        report(earlier_event(other, event, lives_.slots()), RacyEvent{index, event});
       });
 }
 
 std::uint64_t WeakCausalPrecedence::memory_bytes() const {
-  std::uint64_t rows = threads_.capacity() * sizeof(Thread) + user_bytes_;
-  for (const Thread& thread : threads_) rows += thread.hb.bytes() + thread.hard.bytes() + thread.wcp.bytes();
+  std::uint64_t rows = lives_.bytes() + user_bytes_;
+  for (const Thread& thread : lives_.threads())
+    rows += thread.hb.bytes() + thread.hard.bytes() + thread.wcp.bytes();
   return rows + pool_.bytes() + history_.bytes() + sections_ * sizeof(Section) +
-         locations_.capacity() * sizeof(Location) + held_.bytes() + slots_.bytes() +
-         ends_.capacity() * sizeof(Message);
+         locations_.capacity() * sizeof(Location) + held_.bytes();
 }
 
 Statistics WeakCausalPrecedence::statistics() const {
@@ -328,7 +270,7 @@ Statistics WeakCausalPrecedence::statistics() const {
           {"critical sections", sections_},
           {"rule a", rule_a_},
           {"rule b", rule_b_},
-          {"slots", slots_.size()},
+          {"slots", lives_.slots().size()},
           {"races", races_}};
 }
 

@@ -37,6 +37,14 @@ class WeakCausalPrecedence final : public Stage {
     bool changed_ = true;
   };
 
+  // What a thread hands over.
+  struct Message {
+    Moment hb, hard, wcp;
+    Slot slot() const { return hb.slot(); }
+    Clock own() const { return hb.own(); }
+    std::uint64_t bytes() const { return hb.bytes() + hard.bytes() + wcp.bytes(); }
+  };
+
   struct Held {
     std::uint32_t lock;
     Clock acquired;
@@ -48,6 +56,16 @@ class WeakCausalPrecedence final : public Stage {
     Thread(ClockPool& pool, Slot self, Clock first)
         : hb(pool, self, first), hard(pool, self, first), wcp(pool) {}
     Slot slot() const { return hb.self(); }
+    void reset(ClockPool& pool, Slot self, Clock first) { *this = Thread(pool, self, first); }
+    Message now() { return Message{hb.now(), hard.now(), wcp.now()}; }
+    // A hard edge. Whoever knows a clock by hard edges knows all three orders of it: they come together.
+    bool join(const Message& message) {
+      hb.join(message.hb);
+      wcp.join(message.wcp);
+      return hard.join(message.hard);
+    }
+    bool knows(Slot other, Clock clock) const { return hard.knows(other, clock); }
+    Clock own() const { return hb.own(); }
     ThreadTime hb;    // H: happens-before, with lock edges
     ThreadTime hard;  // program order, fork, join, messages
     Known wcp;        // P: weak causal precedence
@@ -105,36 +123,21 @@ class WeakCausalPrecedence final : public Stage {
     std::uint32_t recent = 0;  // where the last access found its lock
     InLock& in(std::uint32_t lock);
   };
-  struct Message {
-    Moment hb, hard, wcp;
-  };
-
-  Thread& thread(ThreadId id) {
-    const Slot slot = slots_.of(id);
-    return threads_[(slot == ThreadSlots::kNone ? appear(id) : slot).index()];
-  }
-  Slot appear(ThreadId id);
-  Slot move_in(Slot slot);
-  void fork(ThreadId id, ThreadId child);
-  void join(ThreadId id, ThreadId child);
+  Thread& thread(ThreadId id) { return lives_.of(id); }
   Lock& lock(ObjectId object);
   static std::uint32_t user_of(Lock& lock, Slot slot, ThreadId thread);
   void on_access(EventIndex index, const Event& event);
   void on_acquire(const Event& event);
   void on_release(const Event& event);
-  static Message moment_of(Thread& thread);
-  static void learn_all(Thread& thread, const Message& message);
   void tick(Thread& thread);
   void learn(Thread& thread, const Moment& release);
   void order_after(Thread& thread, const Held& held, const InSections& sections);
 
   ClockPool pool_;
-  ThreadSlots slots_;
-  std::vector<Thread> threads_;  // by slot
-  std::vector<Message> ends_;    // by thread: what it knew, if it has been joined
+  ThreadLives<Thread> lives_{pool_};
   std::vector<Lock> locks_;
   std::vector<Location> locations_;
-  std::vector<std::vector<Message>> messages_;
+  SentMessages<Message> messages_;
   HeldLocks held_;
   SiteHistory history_;
   std::uint64_t user_bytes_ = 0;

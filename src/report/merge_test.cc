@@ -99,6 +99,9 @@ TEST(Merge, PlacesOfTracesAreOrderedAsNumbers) {
   EXPECT_EQ(findings[0].accesses[0].location.place, "9");
   finding.accesses = {trace_access(5, "x.c:10"), trace_access(3, "x.c:9")};
   EXPECT_EQ(merge({finding})[0].accesses[0].location.place, "x.c:9");
+  // What is not ASCII comes after what is, as in every other comparison of strings.
+  finding.accesses = {trace_access(1, "\xC3\xBC.c:4"), trace_access(2, "a b.c:3")};
+  EXPECT_EQ(merge({finding})[0].accesses[0].location.place, "a b.c:3");
 }
 
 TEST(Merge, TheSameTwoEventsFoundTwiceAreOneInstance) {

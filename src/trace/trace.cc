@@ -38,9 +38,19 @@ bool ends_with(const std::string& path, std::string_view suffix) {
   return path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix;
 }
 
-bool is_empty_file(const std::string& path) {
+// Nothing, or bytes that no line has: damaged, under a binary trace's name.
+bool is_no_text(const std::string& path) {
+  Result<InputFile> file = InputFile::open(path);
+  if (!file.ok()) return false;
   std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored) && std::filesystem::file_size(path, ignored) == 0;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  char start[64];
+  Result<std::size_t> got = file->read_at(0, start);
+  if (!got.ok()) return false;
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r' && c != '\n';
+  };
+  return *got == 0 || std::any_of(start, start + *got, is_control);
 }
 
 }  // namespace
@@ -59,11 +69,10 @@ Result<bool> TraceSource::next(Event& event) {
 }
 
 Result<std::unique_ptr<TraceSource>> open_trace(const std::string& path, const std::string& shown) {
-  // What is in the file decides, not its name; unless nothing is. A cut-off header is still a binary trace's,
-  // and says so.
+  // What is in the file decides, not its name; unless it is neither. A cut-off header is still a binary
+  // trace's, and says so.
   const std::string& name = shown.empty() ? path : shown;
-  if (!is_binary_trace(path) && !(is_empty_file(path) && ends_with(path, ".dht")))
-    return open_std(path, name);
+  if (!is_binary_trace(path) && !(ends_with(path, ".dht") && is_no_text(path))) return open_std(path, name);
   Result<std::unique_ptr<BinarySource>> source = open_binary(path, name);
   if (!source.ok()) return source.error();
   return std::unique_ptr<TraceSource>(std::move(*source));

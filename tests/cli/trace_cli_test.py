@@ -183,7 +183,43 @@ class Budgets(TraceCliTest):
             self.assertLess(len(self.err), 300)
 
 
+    def test_a_message_of_thousands_of_threads(self):
+        with open(self.path("barrier.std"), "w") as file:
+            n = 3_000
+            file.writelines(f"main|fork(T{i})|1\n" for i in range(n))
+            file.writelines(f"T{i}|snd(b)|2\n" for i in range(n))
+            file.writelines(f"T{i}|rcv(b)|3\n" for i in range(n))
+            file.write("T0|w(x)|4\nT1|w(x)|5\n")
+        self.assertIn(self.deadheat("analyze", "--detectors", "mcm", "--solver-seconds", "2", "barrier.std"), (0, 66), self.err)
+        self.assertLess(self.seconds, 4 * SLACK)
+
+    def test_cp_keeps_to_its_time(self):
+        with open(self.path("messages.std"), "w") as file:
+            file.write("T0|snd(m)|1\nT1|rcv(m)|2\n" * 4_990 + "T0|w(x)|3\nT1|w(x)|4\n")
+        self.assertEqual(self.deadheat("analyze", "--detectors", "cp", "messages.std"), 66, self.err)
+        self.assertLess(self.seconds, 4 * SLACK)
+        with open(self.path("sections.std"), "w") as file:
+            for i in range(3_300):
+                file.write(f"T{i % 1000}|acq(l)|1\nT{i % 1000}|w(x{i % 7})|2\nT{i % 1000}|rel(l)|3\n")
+        self.assertEqual(self.deadheat("analyze", "--detectors", "cp", "--solver-seconds", "0.2", "sections.std"), 0)
+        self.assertIn("incomplete: cp decided nothing", self.err)
+        self.assertLess(self.seconds, 2 * SLACK)
+
+
 class ControlC(TraceCliTest):
+    def test_while_what_is_shown_is_looked_up(self):
+        # The race is at the end of a long trace: a second reading for its locks.
+        with open(self.path("long.std"), "w") as file:
+            file.write("T1|w(y)|1\n" + "T0|acq(l)|2\nT0|w(x)|3\nT0|rel(l)|4\n" * 700_000 + "T0|w(y)|5\n")
+        self.assertEqual(self.deadheat("analyze", "--detectors", "fasttrack", "long.std"), 66)
+        whole = self.seconds
+        self.assertIn("holds no lock", self.err)
+        code = self.interrupted("analyze", "--detectors", "fasttrack", "long.std", after=whole * 0.75)
+        self.assertIn(code, (0, 66), self.err)
+        if "looking up" in self.err:
+            self.assertIn("; incomplete", self.err)
+        self.assertLess(self.seconds, 2 * SLACK)
+
     def test_in_the_solver_everything_found_so_far_is_reported(self):
         code = self.interrupted("analyze", "--detectors", "mcm", "--json", "out.json", self.chaos, after=2)
         self.assertEqual(code, 66)
@@ -401,6 +437,18 @@ class Convert(TraceCliTest):
         self.assertEqual(self.deadheat("trace", "convert", "a.std", "link.std"), 2)
         self.assertEqual(self.read("a.std"), HELLO)
 
+    def test_names_that_begin_with_a_hash(self):
+        text = "T0|w(#x)|1\nT1|w(#x)|2\n"
+        self.write("hash.std", text)
+        self.assertEqual(self.deadheat("trace", "convert", "hash.std", "hash.dht"), 0, self.err)
+        self.assertEqual(self.deadheat("trace", "convert", "hash.dht", "-"), 0, self.err)
+        self.assertEqual(self.out, text)
+
+    def test_text_under_a_binary_name(self):
+        self.write("text.dht", "T0|w(x)|1\n")
+        self.assertEqual(self.deadheat("trace", "check", "text.dht"), 0, self.err)
+        self.assertEqual(self.out, "text.dht: 1 event, nothing wrong\n")
+
     def test_what_is_left_out_is_said(self):
         self.write("a.std", HELLO + "T2|branch|10\n")
         self.assertEqual(self.deadheat("trace", "convert", "a.std", "b.std"), 0)
@@ -479,6 +527,16 @@ class Documentation(TraceCliTest):
         self.assertEqual(self.err, report)
 
 
+class UndeliveredOutput(TraceCliTest):
+    def test_is_said(self):
+        self.write("t.std", "T0|w(x)|1\n")
+        for words in (("trace", "stat", "t.std"), ("trace", "check", "t.std"), ("help",), ("trace", "--help")):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([DEADHEAT, *words], stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=60)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertEqual(done.stderr.decode(), "deadheat: standard output: cannot write: No space left on device\n")
+
+
 class BadInput(TraceCliTest):
     """Whatever a file holds: an answer or one line, in little memory."""
 
@@ -513,6 +571,23 @@ class BadInput(TraceCliTest):
             for i in range(1_048_577):
                 file.write(f"T{i}|begin|1\n")
         self.refused("many.std:1048577: expected at most 1048576 threads", "trace", "check", "many.std")
+
+    def test_more_names_than_there_is_memory(self):
+        with open(self.path("names.std"), "w") as file:
+            for i in range(6_000):
+                file.write(f"T0|w({i:060000})|1\n")
+        self.refused("expected memory for the names of the trace, found ", "trace", "stat", "names.std", limit=400 << 20)
+        self.assertIn("names.std:", self.err)
+
+    def test_values_that_cannot_be(self):
+        self.write("values.std", "T0|w(x)|1\nT0|r(x)=7|2\nT0|r(x)=8|3\n")
+        self.refused("values.std:3: expected a read of 'x' to see 7, as the read at line 2 did, found 8",
+                     "trace", "check", "values.std")
+
+    def test_memory_in_words(self):
+        self.write("t.std", "T0|w(x)|1\nT1|w(x)|2\n")
+        self.refused("expected state that fits 10 bytes, found ", "analyze", "--detectors", "fasttrack",
+                     "--solver-memory", "10", "t.std")
 
     def test_deep_calls(self):
         with open(self.path("deep.std"), "w") as file:
@@ -631,6 +706,29 @@ class Findings(TraceCliTest):
         self.findings("T1|w(x)|1 T2|w(x)|2", "hb")
         self.assertEqual(self.err.count("    holds no lock\n"), 2)
 
+    def test_thousands_of_locks_held_at_once(self):
+        n = 20_000
+        with open(self.path("held.std"), "w") as file:
+            file.write("T1|w(x)|1\n")
+            file.writelines(f"T0|acq(l{i})|2\n" for i in range(n))
+            file.write("T0|w(x)|3\n")
+            file.writelines(f"T0|rel(l{i})|4\n" for i in range(n))
+            file.write("T0|w(y)|5\nT1|w(y)|6\n")
+        for detectors in ("fasttrack", "wcp", "lockset,hybrid"):
+            code = self.deadheat("analyze", "--quiet", "--solver-memory", "100M", "--detectors", detectors, "--json", "out.json",
+                                 "held.std", limit_memory=1 << 30)
+            self.assertEqual(code, 66, self.err)
+            self.assertLess(self.seconds, 4 * SLACK)
+            report = json.loads(self.read("out.json"))
+            self.assertFalse(report["summary"]["incomplete"])
+            held = [len(access["locks"]) for finding in report["findings"] for access in finding["accesses"]]
+            self.assertEqual(sorted(held), [0, 0, 0, n])
+
+    def test_a_witness_shows_calls_as_the_text_format_writes_them(self):
+        self.write("calls.std", "T0|enter(g;c)|1\nT0|leave(g)|2\nT0|w(x)|3\nT1|w(x)|4\n")
+        self.assertEqual(self.deadheat("analyze", "--detectors", "rdit", "calls.std"), 66, self.err)
+        self.assertIn("enter(g;c)", self.err)
+
     def test_what_others_found_is_not_lost_when_one_gives_up(self):
         self.assertEqual(self.deadheat("analyze", "--detectors", "fasttrack,cp", self.chaos), 66)
         self.assertIn("data race on x", self.err)
@@ -680,6 +778,15 @@ class ManyThreads(TraceCliTest):
         self.assertEqual(self.deadheat("analyze", "--detectors", "hb", "million.std"), 66)
         self.assertLess(self.seconds, 8 * SLACK)
 
+
+    def test_what_a_thread_knew_is_forgotten(self):
+        """1,000 threads alive, 100,000 one after another."""
+        with open(self.path("relay.std"), "w") as file:
+            file.writelines(f"main|fork(W{i})|1\nW{i}|snd(m)|2\n" for i in range(1_000))
+            file.write("main|rcv(m)|3\n")
+            file.writelines(f"main|fork(r{i})|4\nr{i}|w(x)|5\nmain|join(r{i})|6\n" for i in range(100_000))
+        for detectors in ("fasttrack", "hb", "shb", "hybrid"):
+            self.assertEqual(self.deadheat("analyze", "--detectors", detectors, "--solver-memory", "60M", "relay.std"), 0, self.err)
 
     def test_memory_follows_the_threads_that_are_alive(self):
         """60,000 threads, two alive at a time."""
