@@ -60,6 +60,7 @@ class ReplayCommand : public Command {
         ->check(CLI::IsMember({"accesses", "calls", "syncs"}));
     app.add_flag("--observe", observe_,
                  "interleave the threads as recorded, as an analysis sees them, but print nothing");
+    app.add_flag("--count", count_, "count the program's instructions (of LLVM's IR) as well");
     app.add_option("--json", json_, "write what was verified as JSON to this file; - is standard output")
         ->type_name("FILE");
     app.add_option(
@@ -111,8 +112,11 @@ class ReplayCommand : public Command {
     if (thread_) options.thread = ThreadId(*thread_);
 
     const bool is_observed = observe_ || !printed_.empty();
+    if (count_ && is_observed) return fail("--count: expected neither --print nor --observe beside it");
     Result<std::unique_ptr<replay::World>> world =
-        replay::World::open(*reader, is_observed ? replay::Variant::kObserved : replay::Variant::kBare);
+        replay::World::open(*reader, is_observed ? replay::Variant::kObserved
+                                     : count_    ? replay::Variant::kCounted
+                                                 : replay::Variant::kBare);
     if (!world) return fail(world.error().message);
     replay::Printed printed;
     for (const std::string& what : printed_) {
@@ -183,21 +187,28 @@ class ReplayCommand : public Command {
   }
 
   void print_summary(const recording::Reader& reader, const replay::Summary& summary) const {
-    std::uint64_t regions = 0, values = 0, logged = 0, stores = 0;
+    std::uint64_t regions = 0, values = 0, logged = 0, stores = 0, instructions = 0;
     std::size_t stopped = 0;
     for (const replay::ThreadSummary& thread : summary.threads) {
       regions += thread.regions;
       values += thread.values;
       logged += thread.logged_values;
       stores += thread.stores;
+      instructions += thread.instructions;
       stopped += thread.outcome == replay::Outcome::kStopped;
     }
     fmt::print("{} thread{}, {} regions, {} values read ({} from the log), {} stores: 100 % verified{}\n",
                summary.threads.size(), summary.threads.size() == 1 ? "" : "s", grouped(regions),
                grouped(values), grouped(logged), grouped(stores),
                stopped == 0 ? std::string() : fmt::format(" up to synchronisation {}", *until_));
-    fmt::print("replayed in {:.3f} s of processor time, {} functions compiled in {:.3f} s", summary.seconds,
-               summary.compiled_functions, summary.compile_seconds);
+    if (count_)
+      fmt::print("{} instructions, {:.3f} bits of log each\n", grouped(instructions),
+                 8.0 * static_cast<double>(reader.log_bytes()) /
+                     static_cast<double>(std::max<std::uint64_t>(instructions, 1)));
+    fmt::print("replayed in {:.3f} s of processor time ({:.3f} s of it for reading), ", summary.seconds,
+               summary.reading_seconds);
+    fmt::print("{} functions compiled and {} taken from the cache in {:.3f} s", summary.compiled_functions,
+               summary.cached_functions, summary.compile_seconds);
     if (const recording::Ending* ending = reader.ending(); ending != nullptr && ending->cpu_seconds > 0)
       fmt::print("; the recorded run took {:.3f} s ({:.2f} times)", ending->cpu_seconds,
                  summary.seconds / ending->cpu_seconds);
@@ -211,6 +222,7 @@ class ReplayCommand : public Command {
   std::optional<std::uint32_t> thread_;
   std::vector<std::string> printed_;
   bool observe_ = false;
+  bool count_ = false;
   bool quiet_ = false;
   bool look_ = false;
   std::vector<std::string> both_orders_;

@@ -85,7 +85,7 @@ std::string json_of(const recording::Reader& reader, const replay::Summary& summ
                     const std::string& place) {
   Json json = start("deadheat-replay/1", reader);
   json["verified"] = !summary.divergence;
-  std::uint64_t regions = 0, values = 0, logged = 0, stores = 0;
+  std::uint64_t regions = 0, values = 0, logged = 0, stores = 0, instructions = 0;
   Json threads = Json::array();
   for (const replay::ThreadSummary& thread : summary.threads) {
     threads.push_back({{"thread", thread.thread.value()},
@@ -98,12 +98,14 @@ std::string json_of(const recording::Reader& reader, const replay::Summary& summ
     values += thread.values;
     logged += thread.logged_values;
     stores += thread.stores;
+    instructions += thread.instructions;
   }
   json["summary"] = {{"threads", summary.threads.size()},
                      {"regions", regions},
                      {"values", values},
                      {"logged_values", logged},
                      {"stores", stores}};
+  if (instructions != 0) json["summary"]["instructions"] = instructions;
   json["threads"] = std::move(threads);
   if (const auto& divergence = summary.divergence)
     json["divergence"] = {{"thread", divergence->thread.value()},
@@ -114,7 +116,9 @@ std::string json_of(const recording::Reader& reader, const replay::Summary& summ
                           {"position", divergence->position}};
   json["statistics"] = {{"cpu_seconds", summary.seconds},
                         {"compile_cpu_seconds", summary.compile_seconds},
-                        {"compiled_functions", summary.compiled_functions}};
+                        {"compiled_functions", summary.compiled_functions},
+                        {"cached_functions", summary.cached_functions},
+                        {"reading_cpu_seconds", summary.reading_seconds}};
   return text_of(json);
 }
 

@@ -15,10 +15,8 @@ using namespace llvm;
 
 namespace {
 
-void prepare(Module& hooks, const Module& target) {
+void prepare(Module& hooks) {
   StripDebugInfo(hooks);
-  hooks.setTargetTriple(target.getTargetTriple());
-  hooks.setDataLayout(target.getDataLayout());
   // What follows is about the file as a whole and would be merged into the program's module.
   for (const char* name : {"llvm.used", "llvm.compiler.used"})
     if (GlobalVariable* list = hooks.getNamedGlobal(name)) list->eraseFromParent();
@@ -44,25 +42,32 @@ void prepare(Module& hooks, const Module& target) {
 
 }  // namespace
 
-Status inline_hooks(Module& module, StringRef bitcode, Statistics& statistics) {
-  Expected<std::unique_ptr<Module>> parsed =
-      parseBitcodeFile(MemoryBufferRef(bitcode, "hooks"), module.getContext());
+Result<std::unique_ptr<Module>> parse_hooks(LLVMContext& context, StringRef bitcode) {
+  Expected<std::unique_ptr<Module>> parsed = parseBitcodeFile(MemoryBufferRef(bitcode, "hooks"), context);
   if (!parsed) return Error{"the hooks' bitcode is unreadable: " + toString(parsed.takeError())};
-  std::unique_ptr<Module> hooks = std::move(*parsed);
-  prepare(*hooks, module);
-  SmallVector<std::string, 16> names;
-  for (Function& function : *hooks)
-    if (!function.isDeclaration() && Hooks::is_hook_name(function.getName()))
-      names.push_back(function.getName().str());
-  if (Linker::linkModules(module, std::move(hooks), Linker::LinkOnlyNeeded))
-    return Error{"the hooks' bitcode does not link with module " + module.getModuleIdentifier()};
+  prepare(**parsed);
+  return std::move(*parsed);
+}
 
+Status inline_hooks(Module& module, StringRef bitcode, Statistics& statistics) {
+  Result<std::unique_ptr<Module>> hooks = parse_hooks(module.getContext(), bitcode);
+  if (!hooks) return hooks.error();
+  (*hooks)->setTargetTriple(module.getTargetTriple());
+  (*hooks)->setDataLayout(module.getDataLayout());
+  if (Linker::linkModules(module, std::move(*hooks), Linker::LinkOnlyNeeded))
+    return Error{"the hooks' bitcode does not link with module " + module.getModuleIdentifier()};
+  inline_linked_hooks(module, statistics);
+  return Nothing{};
+}
+
+void inline_linked_hooks(Module& module, Statistics& statistics) {
+  SmallVector<Function*, 64> hooks;
   SmallVector<CallInst*, 64> calls;
-  for (const std::string& name : names) {
-    Function* hook = module.getFunction(name);
-    if (!hook || hook->isDeclaration()) continue;
-    for (User* user : hook->users())
-      if (auto* call = dyn_cast<CallInst>(user); call && call->getCalledFunction() == hook)
+  for (Function& function : module) {
+    if (!function.hasAvailableExternallyLinkage() || !Hooks::is_hook_name(function.getName())) continue;
+    hooks.push_back(&function);
+    for (User* user : function.users())
+      if (auto* call = dyn_cast<CallInst>(user); call && call->getCalledFunction() == &function)
         calls.push_back(call);
   }
   // Last call of a block first: inlining moves what follows the call to a new block, so that going backwards
@@ -81,15 +86,12 @@ Status inline_hooks(Module& module, StringRef bitcode, Statistics& statistics) {
             .isSuccess())
       ++statistics.inlined_hooks;
   }
-  for (const std::string& name : names) {
-    Function* hook = module.getFunction(name);
-    if (!hook || hook->isDeclaration()) continue;
+  for (Function* hook : hooks) {
     if (hook->use_empty())
       hook->eraseFromParent();
     else
       hook->deleteBody();
   }
-  return Nothing{};
 }
 
 }  // namespace deadheat::instrument

@@ -21,4 +21,9 @@ llvm::StringRef hook_bitcode(llvm::StringRef mode);
 
 Status inline_hooks(llvm::Module& module, llvm::StringRef bitcode, Statistics& statistics);
 
+// The same in two steps, for who has many modules: the hooks as definitions that are never emitted; and, once
+// they are in a module, their inlining.
+Result<std::unique_ptr<llvm::Module>> parse_hooks(llvm::LLVMContext& context, llvm::StringRef bitcode);
+void inline_linked_hooks(llvm::Module& module, Statistics& statistics);
+
 }  // namespace deadheat::instrument

@@ -13,7 +13,7 @@ namespace {
 // the log has room for is refused before it can ask for memory.
 class NumberSet {
  public:
-  // A sequencer takes 9 bytes.
+  // A sequencer takes 2 bytes.
   explicit NumberSet(std::uint64_t raw_bytes, std::uint64_t claimed)
       : most_(std::max<std::uint64_t>(raw_bytes, claimed < kMaxClaim ? claimed : 0) + kSlack) {}
 

@@ -64,12 +64,12 @@ class Members {
       out.push_back(element.get<std::string>());
     }
   }
-  // "format": a version other than ours is the first thing to say about a file.
+  // "format": a version that we do not read is the first thing to say about a file.
   void version() {
     std::uint64_t version = 0;
     if (error_.empty() && find("format") == nullptr) return fail("a member \"format\"", "none");
     integer("format", version);
-    if (error_.empty() && version != kVersion) {
+    if (error_.empty() && (version < kOldestVersion || version > kVersion)) {
       error_ = fmt::format("{}: expected format version {}, found {}{}", name_, kVersion, version,
                            version > kVersion ? ": written by a newer deadheat" : "");
     }

@@ -56,6 +56,37 @@ void Encoder::sequencer(std::uint64_t predicted, const Sequencer& sequencer) {
   append_varint(bytes_, sequencer.extra);
   last_number_ = sequencer.number.value();
   last_object_ = sequencer.object.value();
+  any_sequencer_ = true;
+}
+
+void Encoder::coded_sequencer(std::uint64_t predicted, const Sequencer& sequencer) {
+  if (coding_ == nullptr) coding_ = std::make_shared<DhCoding>();
+  const DhCodedSequencer& guess = *dh_predicted(coding_.get());
+  const auto kind = static_cast<std::uint64_t>(sequencer.kind);
+  const std::uint64_t object = sequencer.object.value();
+  const std::uint64_t step = sequencer.number.value() - (any_sequencer_ ? last_number_ + 1 : 0);
+  const bool is_kind_predicted = guess.kind == kind && guess.extra == sequencer.extra;
+  const unsigned object_is = guess.object == object       ? kDhObjectPredicted
+                             : coding_->held[0] == object ? kDhObjectHeld
+                             : last_object_ == object     ? kDhObjectLast
+                                                          : kDhObjectExplicit;
+  append_tag(bytes_, Tag::kCodedSequencer, predicted);
+  append_byte(bytes_, object_is | (is_kind_predicted ? kDhKindPredicted : 0u) |
+                          (sequencer.hash_bits != 0 ? kDhHashFollows : 0u) |
+                          static_cast<unsigned>(std::min<std::uint64_t>(step, kDhLongStep)) << kDhStepShift);
+  if (step >= kDhLongStep) append_varint(bytes_, step - kDhLongStep);
+  if (!is_kind_predicted) {
+    append_byte(bytes_, static_cast<unsigned>(kind));
+    append_varint(bytes_, sequencer.extra);
+  }
+  if (object_is == kDhObjectExplicit)
+    append_svarint(bytes_, static_cast<std::int64_t>(object - last_object_));
+  if (sequencer.hash_bits != 0)
+    bytes_.append(reinterpret_cast<const char*>(&sequencer.hash), sequencer.hash_bits / 8);
+  dh_coding_advance(coding_.get(), kind, object, sequencer.extra);
+  last_number_ = sequencer.number.value();
+  last_object_ = object;
+  any_sequencer_ = true;
 }
 
 void Encoder::callback(std::uint64_t predicted, Address function, std::span<const std::uint64_t> words) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "recording/item.h"
+#include "runtime/sequencer_coding.h"
 
 namespace deadheat::recording {
 
@@ -20,7 +22,10 @@ class Encoder {
  public:
   // Of 1, 2, 4 or 8 bytes.
   void value(std::uint64_t predicted, std::uint64_t value, unsigned size);
+  // With 16 bits of its hash, whatever hash_bits says.
   void sequencer(std::uint64_t predicted, const Sequencer& sequencer);
+  // In the short form; hash_bits is 0 or what its kind has, 8 or 64.
+  void coded_sequencer(std::uint64_t predicted, const Sequencer& sequencer);
   void callback(std::uint64_t predicted, Address function, std::span<const std::uint64_t> words);
   void unwound(std::uint64_t predicted) { append_tag(bytes_, Tag::kUnwound, predicted); }
   void landed(std::uint64_t predicted, std::uint64_t depth);
@@ -38,6 +43,8 @@ class Encoder {
   std::string bytes_;
   std::uint64_t last_number_ = 0;
   std::uint64_t last_object_ = 0;
+  bool any_sequencer_ = false;
+  std::shared_ptr<DhCoding> coding_;  // null until needed
 };
 
 }  // namespace deadheat::recording

@@ -1,4 +1,4 @@
-// The format of a recording on disk, version 1. FORMAT.md says the same in prose; change both together, with
+// The format of a recording on disk, version 2. FORMAT.md says the same in prose; change both together, with
 // a new version number and a stored recording of the old one in tests/recordings.
 #pragma once
 
@@ -8,7 +8,9 @@
 namespace deadheat::recording {
 
 // All numbers are little-endian. "Hash" is XXH3, 64 bits, seed 0.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
+// The oldest that is read.
+inline constexpr std::uint32_t kOldestVersion = 1;
 
 inline constexpr char kDescriptionFile[] = "recording.json";
 inline constexpr char kLogFile[] = "log";
@@ -63,8 +65,10 @@ enum class Tag : std::uint8_t {
   kNote = 10,       // kind byte, varint a, varint b, varint pc
   kEnd = 11,        // kind byte, svarint status; the last item of a stream
   kMoreWords = 12,  // varint count, 1 to kWordsPerItem, and as many words of the call-back before
+  // Since version 2. What it stands for is an item of tag kSequencer.
+  kCodedSequencer = 13,  // flags, then what they say (runtime/sequencer_coding.h)
 };
-inline constexpr unsigned kTags = 13;
+inline constexpr unsigned kTags = 14;
 inline constexpr bool is_value(Tag tag) { return tag <= Tag::kValue8; }
 
 inline constexpr std::size_t kWordsPerItem = 16;

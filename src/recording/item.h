@@ -18,10 +18,11 @@ using SequencerNumber = StrongId<struct SequencerNumberTag, std::uint64_t>;
 
 struct Sequencer {
   SequencerKind kind;
-  std::uint16_t hash;      // dh_record_digest of the hash of the thread's stores so far
+  std::uint64_t hash;      // of the thread's stores so far, the highest `hash_bits` bits
   SequencerNumber number;  // absolute
   Address object;          // absolute
   std::uint64_t extra;
+  std::uint8_t hash_bits = 0;  // 0: nothing was stored since the thread's last sequencer
 
   // What `extra` says, by kind.
   bool is_shared() const { return (extra & 1) != 0; }                                    // kLockAcquired

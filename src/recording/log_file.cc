@@ -106,11 +106,12 @@ Status LogFile::index() {
     end_here(Completeness::kCutShort, 0, "half a header");
     return Nothing{};
   }
-  if (header.version != kVersion) {
+  if (header.version < kOldestVersion || header.version > kVersion) {
     return Error{name_ + ": byte 8: expected format version " + std::to_string(kVersion) + ", found " +
                  std::to_string(header.version) +
                  (header.version > kVersion ? ": written by a newer deadheat" : "")};
   }
+  version_ = header.version;
   const std::uint64_t size = this->size();
   std::uint64_t position = readable_bytes_ = sizeof header;
   std::map<ThreadId, std::uint64_t> ends;

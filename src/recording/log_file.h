@@ -28,6 +28,7 @@ class LogFile {
   std::uint64_t size() const;
   Completeness completeness() const { return completeness_; }
   const std::string& note() const { return note_; }
+  std::uint32_t version() const { return version_; }
 
   // Reads, verifies and decompresses a chunk. REQUIRES: out.size() == chunk.raw_bytes.
   Status read_chunk(ThreadId thread, const Chunk& chunk, std::span<unsigned char> out) const;
@@ -45,6 +46,7 @@ class LogFile {
   mutable std::optional<InputFile> file_;  // read by position only
   std::string bytes_;
   std::map<ThreadId, std::vector<Chunk>> threads_;
+  std::uint32_t version_ = 0;
   std::uint64_t chunk_count_ = 0;
   std::uint64_t readable_bytes_ = 0;
   Completeness completeness_ = Completeness::kComplete;

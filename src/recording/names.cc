@@ -134,9 +134,9 @@ std::string to_text(const Item& item) {
     }
     case Tag::kSequencer: {
       const Sequencer& s = item.sequencer;
-      return fmt::format("#{} {}{}{}, hash {:04x}", s.number.value(), to_string(s.kind),
+      return fmt::format("#{} {}{}{}{}", s.number.value(), to_string(s.kind),
                          s.object.value() != 0 ? fmt::format(" {:#x}", s.object.value()) : "", extra_text(s),
-                         s.hash);
+                         s.hash_bits == 0 ? "" : fmt::format(", hash {:0{}x}", s.hash, s.hash_bits / 4));
     }
     case Tag::kCallback:
       return fmt::format("call-back of {:#x}({})", item.callback.function.value(),
@@ -158,6 +158,7 @@ std::string to_text(const Item& item) {
                          item.end.status != 0 ? fmt::format(", status {}", item.end.status) : "",
                          item.end.is_written ? "" : " (the stream stops here)");
     case Tag::kMoreWords:
+    case Tag::kCodedSequencer:
       break;
   }
   return {};

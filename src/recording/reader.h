@@ -28,6 +28,7 @@
 #include "base/strong_id.h"
 #include "recording/item.h"
 #include "recording/modules.h"
+#include "runtime/sequencer_coding.h"
 
 namespace deadheat::recording {
 
@@ -96,6 +97,10 @@ class ThreadStream {
         at_ += 1 + (std::size_t{1} << tag);
         return true;
       }
+      if (tag == static_cast<unsigned>(Tag::kCodedSequencer) && run != kLongRun && coding_ != nullptr) {
+        item.predicted = run;
+        return decode_coded(item, at_ + 1);
+      }
     }
     return next_slow(item);
   }
@@ -107,6 +112,8 @@ class ThreadStream {
   // "thread 3, byte 1234 of its stream (chunk at byte 5678 of run.dh/log)"
   std::string position() const;
   std::uint64_t raw_bytes() const;  // of the whole stream
+  // Processor time spent on reading and decompressing chunks.
+  double reading_seconds() const { return reading_seconds_; }
 
  private:
   friend class Reader;
@@ -117,6 +124,7 @@ class ThreadStream {
   bool refill();
   bool fill();
   bool decode(Item& item);
+  bool decode_coded(Item& item, const unsigned char* at);
   bool decode_callback(Item& item, const unsigned char* at);
   bool at_second_end();
   bool fail(const std::string& expected, const std::string& found);
@@ -137,7 +145,9 @@ class ThreadStream {
   std::uint64_t last_number_ = 0;
   std::uint64_t last_object_ = 0;
   bool any_sequencer_ = false;
+  std::unique_ptr<DhCoding> coding_;  // null until needed
   std::vector<std::uint64_t> words_;  // of the last call-back
+  double reading_seconds_ = 0;
   bool ended_ = false;
   Status status_ = Nothing{};
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 
 #include "recording/log_file.h"
 #include "recording/reader.h"
@@ -17,7 +18,7 @@ namespace {
 using Byte = unsigned char;
 
 // False if it does not fit 64 bits.
-bool read_varint(const Byte*& at, std::uint64_t& out) {
+bool read_long_varint(const Byte*& at, std::uint64_t& out) {
   out = 0;
   for (unsigned shift = 0; shift < 63; shift += 7) {
     const Byte next = *at++;
@@ -29,7 +30,21 @@ bool read_varint(const Byte*& at, std::uint64_t& out) {
   return last <= 1;
 }
 
+inline bool read_varint(const Byte*& at, std::uint64_t& out) {
+  if (*at < 0x80) [[likely]] {
+    out = *at++;
+    return true;
+  }
+  return read_long_varint(at, out);
+}
+
 std::uint64_t from_zigzag(std::uint64_t number) { return (number >> 1) ^ (~(number & 1) + 1); }
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 template <class T>
 T load(const Byte*& at) {
@@ -101,7 +116,10 @@ bool ThreadStream::refill() {
   at_ = buffer_.get();
   limit_ = at_ + left;
   Byte* const to = buffer_.get() + left;
-  if (Status status = log_->read_chunk(thread_, chunk, {to, chunk.raw_bytes}); !status) {
+  const double start = processor_seconds();
+  const Status status = log_->read_chunk(thread_, chunk, {to, chunk.raw_bytes});
+  reading_seconds_ += processor_seconds() - start;
+  if (!status) {
     status_ = status;
     stop();
     return false;
@@ -128,6 +146,7 @@ bool ThreadStream::next_slow(Item& item) {
     buffer_offset_ = offset();
     buffer_.reset();
     capacity_ = 0;
+    coding_.reset();
     at_ = limit_ = nullptr;
   }
   return false;
@@ -137,7 +156,8 @@ bool ThreadStream::decode(Item& item) {
   const Byte* at = at_;
   const Byte first = *at++;
   const unsigned number = first & kTagMask;
-  if (number >= kTags || number == static_cast<unsigned>(Tag::kMoreWords)) {
+  if (number >= kTags || number == static_cast<unsigned>(Tag::kMoreWords) ||
+      (number == static_cast<unsigned>(Tag::kCodedSequencer) && log_->version() < 2)) {
     return fail("an item's tag", fmt::format("{}", number));
   }
   item.tag = static_cast<Tag>(number);
@@ -163,6 +183,7 @@ bool ThreadStream::decode(Item& item) {
       const Byte kind = *at++;
       fits &= read_varint(at, a) && read_varint(at, b);
       item.sequencer.hash = load<std::uint16_t>(at);
+      item.sequencer.hash_bits = 16;
       fits &= read_varint(at, c);
       if (at > limit_) break;
       item.sequencer.kind = static_cast<SequencerKind>(kind);
@@ -179,6 +200,9 @@ bool ThreadStream::decode(Item& item) {
       item.sequencer.extra = c;
       break;
     }
+    case Tag::kCodedSequencer:
+      if (!fits) break;
+      return decode_coded(item, at);
     case Tag::kCallback:
       if (!fits) break;
       return decode_callback(item, at);
@@ -219,10 +243,73 @@ bool ThreadStream::decode(Item& item) {
       return status_.ok() ? fail("the stream's end behind an end item", "more items") : false;
     }
     case Tag::kMoreWords:
-      break;
+      break;  // refused above
   }
   if (at > limit_) return finish(item);
   if (!fits) return fail("numbers of 64 bits", "a longer one");
+  at_ = at;
+  return true;
+}
+
+// `at` is behind the tag and run.
+bool ThreadStream::decode_coded(Item& item, const Byte* at) {
+  if (coding_ == nullptr) coding_ = std::make_unique<DhCoding>();
+  DhCoding& coding = *coding_;
+  const unsigned flags = *at++;
+  bool fits = true;
+  std::uint64_t step = flags >> kDhStepShift;
+  if (step == kDhLongStep) {
+    std::uint64_t rest = 0;
+    fits &= read_varint(at, rest) && rest + kDhLongStep >= kDhLongStep;
+    step = rest + kDhLongStep;
+  }
+  std::uint64_t kind = dh_predicted(&coding)->kind;
+  std::uint64_t extra = dh_predicted(&coding)->extra;
+  if ((flags & kDhKindPredicted) == 0) {
+    kind = *at++;
+    fits &= read_varint(at, extra);
+  }
+  std::uint64_t object = last_object_;
+  switch (flags & kDhObjectMask) {
+    case kDhObjectExplicit: {
+      std::uint64_t difference = 0;
+      fits &= read_varint(at, difference);
+      object += from_zigzag(difference);
+      break;
+    }
+    case kDhObjectPredicted:
+      object = dh_predicted(&coding)->object;
+      break;
+    case kDhObjectHeld:
+      object = coding.held[0];
+      break;
+    default:
+      break;
+  }
+  Sequencer& sequencer = item.sequencer;
+  sequencer.kind = static_cast<SequencerKind>(kind);
+  sequencer.hash_bits = 0;
+  sequencer.hash = 0;
+  if ((flags & kDhHashFollows) != 0) {
+    const bool is_whole = sequencer.kind == SequencerKind::kThreadFinishing ||
+                          (sequencer.kind == SequencerKind::kAcquire && extra != 0);
+    sequencer.hash_bits = is_whole ? 64 : 8;
+    sequencer.hash = is_whole ? load<std::uint64_t>(at) : *at++;
+  }
+  if (at > limit_) return finish(item);
+  if (!fits) return fail("numbers of 64 bits", "a longer one");
+  if (!is_known(sequencer.kind)) return fail("a kind of sequencer", fmt::format("{}", kind));
+  const std::uint64_t least = any_sequencer_ ? last_number_ + 1 : 0;
+  if (least + step < least || (any_sequencer_ && least == 0))
+    return fail(fmt::format("a sequencer's number above {}", last_number_), fmt::format("{}", least + step));
+  any_sequencer_ = true;
+  last_number_ = least + step;
+  last_object_ = object;
+  dh_coding_advance(&coding, kind, object, extra);
+  item.tag = Tag::kSequencer;
+  sequencer.number = SequencerNumber(last_number_);
+  sequencer.object = Address(object);
+  sequencer.extra = extra;
   at_ = at;
   return true;
 }

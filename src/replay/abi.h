@@ -36,7 +36,7 @@ enum { kDhMaxResults = 8 };
 
 // The replayed predictor keeps values and tags apart: a value is found without its tag while the log says
 // that it was predicted.
-enum { kDhImageMask = (kDhGranules << 3) - 1 };
+enum { kDhImageBytes = kDhGranules << 3, kDhImageMask = kDhImageBytes - 1 };
 // The part of a granule's number that its place in the predictor does not tell; never 0. User addresses have
 // 47 bits, so that nothing is lost.
 static inline uint32_t dh_tag_of(uint64_t granule) { return (uint32_t)(granule >> kDhGranuleBits) + 1; }
@@ -69,12 +69,13 @@ typedef struct DhReplay {
   uint32_t depth;      // nested invokes on the stack
   uint32_t unwinding;  // DhUnwinding
   uint32_t target;
-  uint32_t frame;        // observed: call sites on the shadow stack
-  uint32_t* frames;      // observed: the shadow stack, kDhMaxFrames entries
-  uint64_t stores;       // statistics
-  uint32_t site;         // observed: of the last access
-  uint32_t wants_calls;  // observed: report calls as well
-  void* owner;           // replay::Thread
+  uint32_t frame;         // observed: call sites on the shadow stack
+  uint32_t* frames;       // observed: the shadow stack, kDhMaxFrames entries
+  uint64_t stores;        // statistics
+  uint64_t instructions;  // counted code: executed, of the program
+  uint32_t site;          // observed: of the last access
+  uint32_t wants_calls;   // observed: report calls as well
+  void* owner;            // replay::Thread
   // Observed, if calls are reported: the words of the arguments of the invisible call that is about to begin.
   uint64_t argument_pointers;  // bit i: word i is a pointer
   uint32_t argument_count;
@@ -89,7 +90,7 @@ typedef struct DhReplay {
   void* flow;      // replay::Flow; null if not labelled
   DhLabels labels;
   uint32_t tags[kDhGranules];
-  uint8_t image[((uint64_t)kDhGranules << 3) + 8];
+  uint8_t image[kDhImageBytes];
 } DhReplay;
 
 enum { kDhMaxFrames = 1 << 24 };
@@ -112,26 +113,45 @@ typedef struct DhTargetCache {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Hot hooks, inlined. Addresses are the recorded program's.
-DH_HOOK uint64_t __dh_rep_load1(DhReplay* thread, uint64_t address, uint32_t site);
-DH_HOOK uint64_t __dh_rep_load2(DhReplay* thread, uint64_t address, uint32_t site);
-DH_HOOK uint64_t __dh_rep_load4(DhReplay* thread, uint64_t address, uint32_t site);
-DH_HOOK uint64_t __dh_rep_load8(DhReplay* thread, uint64_t address, uint32_t site);
-DH_HOOK uint64_t __dh_rep_load_any2(DhReplay* thread, uint64_t address, uint32_t site);
-DH_HOOK uint64_t __dh_rep_load_any4(DhReplay* thread, uint64_t address, uint32_t site);
-DH_HOOK uint64_t __dh_rep_load_any8(DhReplay* thread, uint64_t address, uint32_t site);
-DH_HOOK void __dh_rep_store1(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
-DH_HOOK void __dh_rep_store2(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
-DH_HOOK void __dh_rep_store4(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
-DH_HOOK void __dh_rep_store8(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
-DH_HOOK void __dh_rep_store_any2(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
-DH_HOOK void __dh_rep_store_any4(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
-DH_HOOK void __dh_rep_store_any8(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
+//
+// As in recorded programs, every mirrored function keeps the thread's counters in variables of its own, which
+// become registers: counted in memory, each hook would wait for the one before it. `flush` brings memory up
+// to date before anything that looks at it (calls, returns), `reload` reads it again behind everything that
+// may have changed it. The hash is written through, so that who looks from outside sees the thread at work
+// (Thread::tick); of the stores, those since the last flush are counted. Live code has no copies: there,
+// every hook works on memory.
+#define DH_REPLAY_COPIES DhReplay *thread, uint64_t *run, uint64_t *hash, uint64_t *stores
+DH_HOOK void __dh_rep_flush(DH_REPLAY_COPIES);
+DH_HOOK void __dh_rep_reload(DH_REPLAY_COPIES);
+// `run` only: before what no hook precedes, an endless loop or a trap.
+DH_HOOK void __dh_rep_flush_run(DH_REPLAY_COPIES);
+DH_HOOK uint64_t __dh_rep_load1(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load2(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load4(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load8(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load_any2(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load_any4(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_load_any8(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK void __dh_rep_store1(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store2(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store4(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store8(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store_any2(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store_any4(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
+DH_HOOK void __dh_rep_store_any8(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
 // Of an object's virtual table, 8 bytes and aligned: where the same one stands already, nothing is changed.
-DH_HOOK void __dh_rep_store_vptr(DhReplay* thread, uint64_t address, uint64_t value, uint32_t site);
-DH_HOOK uint64_t __dh_rep_opaque(DhReplay* thread, uint64_t pseudo_address);
-DH_HOOK void __dh_rep_nothing(DhReplay* thread);
+DH_HOOK void __dh_rep_store_vptr(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
+// One word of a store of several, for the hash and the count only: the mirrored code itself writes the image.
+DH_HOOK void __dh_rep_mix(DH_REPLAY_COPIES, uint64_t address, uint64_t value);
+// Bare only: an atomic load, which is a load like others as long as nothing but values comes next.
+DH_HOOK uint64_t __dh_rep_atomic_load1(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_atomic_load2(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_atomic_load4(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_atomic_load8(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
+DH_HOOK uint64_t __dh_rep_opaque(DH_REPLAY_COPIES, uint64_t pseudo_address);
+DH_HOOK void __dh_rep_nothing(DH_REPLAY_COPIES);
 // What happened on the thread while invisible code at `target` ran.
-DH_HOOK void __dh_rep_invisible(DhReplay* thread, uint64_t target, uint32_t site);
+DH_HOOK void __dh_rep_invisible(DH_REPLAY_COPIES, uint64_t target, uint32_t site);
 // Observed: an argument of the invisible call that comes next.
 DH_HOOK void __dh_rep_argument(DhReplay* thread, uint64_t word, uint32_t is_pointer);
 // The mirrored code of the function at `target`, null if it is invisible.

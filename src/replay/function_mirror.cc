@@ -64,12 +64,15 @@ FunctionMirror::FunctionMirror(const ModuleCode& code, std::size_t index, Varian
 
 Status FunctionMirror::run() {
   clone();
+  make_copies();
   enter();
+  if (variant_ == Variant::kCounted) count_instructions();
   if (variant_ == Variant::kLabelled) add_labels();
   if (tells_observers()) end_lives();
   for (const Point& point : plan_.points) mirror_point(point);
   mark_unreachable();
   if (Status status = replace_globals(); !status) return status;
+  keep_copies();
   make_adapter();
   if (!problem_.empty()) return Error{problem_};
   return Nothing{};
@@ -110,8 +113,11 @@ void FunctionMirror::enter() {
   while (isa<AllocaInst>(*at)) ++at;
   IRBuilder<> builder(&entry, at);
   thread_ = builder.CreateLoad(builder.getPtrTy(), external("__dh_replay"));
+  copies_[0] = thread_;
+  builder.CreateStore(builder.getInt64(0), copies_[3]);
+  hooks_.call(builder, "__dh_rep_reload", copies_);
   Constant* const instance = external(kInstanceSymbol);
-  if (variant_ != Variant::kBare) {
+  if (!is_bare(variant_)) {
     auto* const base = builder.CreateLoad(builder.getInt64Ty(), instance);
     base->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context_, {}));
     site_base_ = builder.CreateTrunc(base, builder.getInt32Ty());
@@ -215,77 +221,6 @@ void FunctionMirror::mirror_point(const Point& point) {
   }
 }
 
-namespace {
-
-// The same choice as the recorder's: what is aligned stays within a granule, what is not may cross; pieces of
-// odd sizes are given theirs.
-struct AccessHook {
-  std::string name;
-  bool takes_size;
-};
-
-AccessHook hook_of(const char* kind, const Piece& piece, Align align) {
-  std::string name = std::string("__dh_rep_") + kind;
-  if (!isPowerOf2_32(piece.size)) return {name + "_any", true};
-  const bool is_aligned = commonAlignment(align, piece.offset).value() >= piece.size;
-  return {name + (is_aligned ? "" : "_any") + std::to_string(piece.size), false};
-}
-
-Value* address_of(IRBuilder<>& builder, Value* base, uint64_t offset) {
-  return offset == 0 ? base : builder.CreateAdd(base, builder.getInt64(offset));
-}
-
-}  // namespace
-
-void FunctionMirror::mirror_load(LoadInst& load, Value* site) {
-  IRBuilder<> builder(&load);
-  Value* const base = as_word(builder, load.getPointerOperand());
-  SmallVector<Value*, 4> words;
-  for (const Piece& piece : pieces_of(load.getType(), module_.getDataLayout())) {
-    Value* const address = address_of(builder, base, piece.offset);
-    const AccessHook hook = hook_of("load", piece, load.getAlign());
-    SmallVector<Value*, 4> arguments = {thread_, address};
-    if (hook.takes_size) arguments.push_back(builder.getInt32(piece.size));
-    arguments.push_back(site);
-    words.push_back(hooks_.call(builder, hook.name, builder.getInt64Ty(), arguments));
-  }
-  load.replaceAllUsesWith(from_words(builder, load.getType(), words));
-  load.eraseFromParent();
-}
-
-void FunctionMirror::mirror_store(StoreInst& store, Value* site, bool is_vtable) {
-  IRBuilder<> builder(&store);
-  Value* const value = store.getValueOperand();
-  Value* const base = as_word(builder, store.getPointerOperand());
-  const SmallVector<Piece, 4> pieces = pieces_of(value->getType(), module_.getDataLayout());
-  const SmallVector<Value*, 4> words = to_words(builder, value);
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    Value* const address = address_of(builder, base, pieces[i].offset);
-    AccessHook hook = hook_of("store", pieces[i], store.getAlign());
-    if (is_vtable && hook.name == "__dh_rep_store8") hook.name = "__dh_rep_store_vptr";
-    SmallVector<Value*, 5> arguments = {thread_, address, words[i]};
-    if (hook.takes_size) arguments.push_back(builder.getInt32(pieces[i].size));
-    arguments.push_back(site);
-    hooks_.call(builder, hook.name, arguments);
-  }
-  store.eraseFromParent();
-}
-
-void FunctionMirror::mirror_memory(MemIntrinsic& intrinsic, Value* site) {
-  IRBuilder<> builder(&intrinsic);
-  Value* const size = builder.CreateZExtOrTrunc(intrinsic.getLength(), builder.getInt64Ty());
-  Value* const to = as_word(builder, intrinsic.getRawDest());
-  if (auto* copy = dyn_cast<MemTransferInst>(&intrinsic)) {
-    hooks_.call(builder, "__dh_rep_copy",
-                {thread_, to, as_word(builder, copy->getRawSource()), size,
-                 builder.getInt32(isa<MemMoveInst>(copy) ? 1 : 0), site});
-  } else {
-    Value* const byte = builder.CreateZExt(cast<MemSetInst>(intrinsic).getValue(), builder.getInt32Ty());
-    hooks_.call(builder, "__dh_rep_fill", {thread_, to, byte, size, site});
-  }
-  intrinsic.eraseFromParent();
-}
-
 void FunctionMirror::mirror_opaque(const Point& point) {
   auto* const instruction = cast<Instruction>(map_[point.instruction]);
   if (instruction->getType()->isTokenTy()) return;
@@ -301,32 +236,22 @@ void FunctionMirror::mirror_opaque(const Point& point) {
   instruction->eraseFromParent();
 }
 
-// Live code only. Mathematical functions are computed anew; what has an effect on memory and no result would
-// otherwise pass unnoticed.
-void FunctionMirror::show_operands(IRBuilder<>& builder, Instruction& instruction, const Point& point) {
-  auto* const call = dyn_cast<CallBase>(&instruction);
-  if (call == nullptr) return;
-  bool is_plain = !call->isInlineAsm();
-  for (const Value* argument : call->args())
-    is_plain &= argument->getType()->isFloatingPointTy() || argument->getType()->isIntegerTy();
-  if (is_plain) show_arguments(builder, *call);
-  if (isa<VAStartInst>(call)) {
-    // The real list, of the arguments that the mirrored function was really given.
-    IRBuilder<> entry(&*function_->getEntryBlock().begin());
-    Value* const native = entry.CreateAlloca(ArrayType::get(builder.getInt64Ty(), 3));
-    builder.CreateIntrinsic(Intrinsic::vastart, {builder.getPtrTy()}, {native});
-    hooks_.call(builder, "__dh_rep_live_va_start",
-                {thread_, as_word(builder, call->getArgOperand(0)), native, site_value(point.site)});
-    return;
+// Block by block: who leaves a block in the middle has executed all of it.
+void FunctionMirror::count_instructions() {
+  for (const BasicBlock& block : *plan_.function) {
+    const auto count = static_cast<std::uint64_t>(count_if(block, [](const Instruction& instruction) {
+      return !isa<PHINode>(instruction) && !isa<DbgInfoIntrinsic>(instruction) &&
+             !instruction.isLifetimeStartOrEnd();
+    }));
+    auto* const copy = cast<BasicBlock>(map_[&block]);
+    IRBuilder<> builder(copy, &block == &plan_.function->getEntryBlock()
+                                  ? cast<Instruction>(thread_)->getNextNode()->getIterator()
+                                  : copy->getFirstNonPHIIt());
+    Value* const counter = field(builder, offsetof(DhReplay, instructions));
+    builder.CreateStore(
+        builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), counter), builder.getInt64(count)),
+        counter);
   }
-  if (isa<VACopyInst>(call)) {
-    hooks_.call(builder, "__dh_rep_live_va_copy",
-                {thread_, as_word(builder, call->getArgOperand(0)), as_word(builder, call->getArgOperand(1)),
-                 site_value(point.site)});
-    return;
-  }
-  if (call->getType()->isVoidTy() && !call->isInlineAsm())
-    hooks_.call(builder, "__dh_rep_live_void", {thread_, site_value(point.site)});
 }
 
 void FunctionMirror::mark_unreachable() {
@@ -336,92 +261,6 @@ void FunctionMirror::mark_unreachable() {
     IRBuilder<> builder(end);
     hooks_.call(builder, "__dh_rep_unreachable", {thread_, builder.getInt32(0)});
   }
-}
-
-// --- Addresses of globals
-
-bool FunctionMirror::refers_to_globals(const Constant* constant) {
-  if (isa<GlobalValue>(constant)) return true;
-  if (isa<BlockAddress>(constant)) return true;
-  for (const Use& use : constant->operands())
-    if (const auto* part = dyn_cast<Constant>(use); part != nullptr && refers_to_globals(part)) return true;
-  return false;
-}
-
-// `constant` computed from the table of addresses.
-Value* FunctionMirror::materialise(Instruction* before, Constant* constant) {
-  if (!refers_to_globals(constant)) return constant;
-  IRBuilder<> builder(before);
-  if (auto* global = dyn_cast<GlobalValue>(constant)) {
-    const std::optional<std::size_t> index = code_.index_of(*global);
-    if (!index) {
-      problem_ = "function " + plan_.function->getName().str() + " refers to " + global->getName().str() +
-                 ", which is not among the globals of its plan";
-      return PoisonValue::get(constant->getType());
-    }
-    auto* const address = builder.CreateLoad(
-        builder.getPtrTy(), builder.CreateConstGEP1_64(builder.getPtrTy(), external(kGlobalsSymbol), *index));
-    address->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context_, {}));
-    return address;
-  }
-  // Addresses of blocks mean something to computed gotos only, and functions with those are not in a plan.
-  if (isa<BlockAddress>(constant)) return Constant::getNullValue(constant->getType());
-  if (isa<DSOLocalEquivalent>(constant) || isa<NoCFIValue>(constant))
-    return materialise(before, cast<Constant>(constant->getOperand(0)));
-  if (auto* expression = dyn_cast<ConstantExpr>(constant)) {
-    Instruction* const computed = expression->getAsInstruction();
-    computed->insertBefore(before->getIterator());
-    for (Use& use : computed->operands())
-      if (auto* part = dyn_cast<Constant>(use)) use.set(materialise(computed, part));
-    return computed;
-  }
-  Value* value = PoisonValue::get(constant->getType());
-  for (unsigned i = 0; i < constant->getNumOperands(); ++i) {
-    Value* const part = materialise(before, cast<Constant>(constant->getOperand(i)));
-    value = constant->getType()->isVectorTy() ? builder.CreateInsertElement(value, part, i)
-                                              : builder.CreateInsertValue(value, part, i);
-  }
-  return value;
-}
-
-Status FunctionMirror::replace_globals() {
-  SmallVector<Instruction*, 64> all;
-  for (Instruction& instruction : instructions(*function_)) all.push_back(&instruction);
-  DenseMap<std::pair<BasicBlock*, Constant*>, Value*> of_edges;
-  for (Instruction* instruction : all) {
-    auto* const call = dyn_cast<CallBase>(instruction);
-    for (Use& use : instruction->operands()) {
-      auto* const constant = dyn_cast<Constant>(use);
-      if (constant == nullptr || isa<ConstantData>(constant) || !refers_to_globals(constant)) continue;
-      // Hooks and our own tables belong to this module already.
-      if (auto* global = dyn_cast<GlobalValue>(constant);
-          global != nullptr && global->getParent() == &module_)
-        continue;
-      if (call != nullptr && call->isCallee(&use)) {
-        auto* const intrinsic = dyn_cast<Function>(constant);
-        if (intrinsic != nullptr && intrinsic->isIntrinsic()) {
-          Function* twin = module_.getFunction(intrinsic->getName());
-          if (twin == nullptr) {
-            twin = Function::Create(intrinsic->getFunctionType(), GlobalValue::ExternalLinkage,
-                                    intrinsic->getName(), module_);
-            twin->copyAttributesFrom(intrinsic);
-          }
-          use.set(twin);
-          continue;
-        }
-      }
-      if (auto* phi = dyn_cast<PHINode>(instruction)) {
-        // All entries of one predecessor must be one value.
-        BasicBlock* const from = phi->getIncomingBlock(use);
-        Value*& value = of_edges[{from, constant}];
-        if (value == nullptr) value = materialise(from->getTerminator(), constant);
-        use.set(value);
-      } else {
-        use.set(materialise(instruction, constant));
-      }
-    }
-  }
-  return Nothing{};
 }
 
 namespace {
@@ -483,7 +322,7 @@ Value* FunctionMirror::field(IRBuilder<>& builder, std::size_t offset) {
 
 Value* FunctionMirror::site_value(uint32_t site) {
   IRBuilder<> builder(context_);
-  if (variant_ == Variant::kBare) return builder.getInt32(site);
+  if (is_bare(variant_)) return builder.getInt32(site);
   auto* const base = cast<Instruction>(site_base_);
   builder.SetInsertPoint(base->getNextNode());
   return builder.CreateAdd(site_base_, builder.getInt32(site));
@@ -497,46 +336,9 @@ Value* FunctionMirror::opaque(IRBuilder<>& builder, uint32_t site, Type* type) {
     words.push_back(variant_ == Variant::kLive
                         ? hooks_.call(builder, "__dh_rep_live_opaque", builder.getInt64Ty(),
                                       {thread_, where, site_value(site + static_cast<std::uint32_t>(i))})
-                        : hooks_.call(builder, "__dh_rep_opaque", builder.getInt64Ty(), {thread_, where}));
+                        : value_hook(builder, "__dh_rep_opaque", {where}, builder.getInt64Ty()));
   }
   return from_words(builder, type, words);
-}
-
-// Live code only: an opaque address whose memory a live world has to make, as a copy of what is at `from`.
-Value* FunctionMirror::fresh_memory(IRBuilder<>& builder, const Point& point, Value* from, Value* size) {
-  Value* const address =
-      hooks_.call(builder, "__dh_rep_live_by_value", builder.getInt64Ty(),
-                  {thread_, builder.getInt64(code_.first_pseudo_address() + point.site * uint64_t{8}),
-                   site_value(point.site), from, size});
-  return builder.CreateIntToPtr(address, builder.getPtrTy());
-}
-
-Value* FunctionMirror::by_value(IRBuilder<>& builder, const Point& point, Value* passed) {
-  return fresh_memory(
-      builder, point, passed,
-      builder.getInt64(module_.getDataLayout().getTypeAllocSize(point.argument->getParamByValType())));
-}
-
-Value* FunctionMirror::dynamic_local(IRBuilder<>& builder, const Point& point, AllocaInst& local) {
-  Value* const count = builder.CreateZExtOrTrunc(local.getArraySize(), builder.getInt64Ty());
-  const std::uint64_t each = module_.getDataLayout().getTypeAllocSize(local.getAllocatedType());
-  return fresh_memory(builder, point, builder.getInt64(0), builder.CreateMul(count, builder.getInt64(each)));
-}
-
-// Where live code finds what it gives to invisible code.
-void FunctionMirror::show_arguments(IRBuilder<>& builder, CallBase& call) {
-  SmallVector<Value*, 8> words;
-  for (Value* argument : call.args()) words.append(to_words(builder, argument));
-  IRBuilder<> entry(&*function_->getEntryBlock().begin());
-  // One buffer for all calls of the function: only one is made at a time.
-  if (arguments_ == nullptr || words.size() > argument_capacity_) {
-    argument_capacity_ = std::max<std::size_t>(words.size(), 8);
-    arguments_ = entry.CreateAlloca(ArrayType::get(builder.getInt64Ty(), argument_capacity_));
-  }
-  for (std::size_t i = 0; i < words.size(); ++i)
-    builder.CreateStore(words[i], builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), arguments_, i));
-  builder.CreateStore(arguments_, field(builder, offsetof(DhReplay, call_words)));
-  builder.CreateStore(builder.getInt64(words.size()), field(builder, offsetof(DhReplay, call_word_count)));
 }
 
 Value* FunctionMirror::as_word(IRBuilder<>& builder, Value* pointer) {
@@ -554,14 +356,10 @@ Constant* FunctionMirror::external(const char* name) {
 std::string code_symbol(std::size_t function) { return "dh_f" + std::to_string(function); }
 std::string adapter_symbol(std::size_t function) { return "dh_a" + std::to_string(function); }
 
-Result<std::unique_ptr<Module>> mirror(const ModuleCode& code, std::size_t index, Variant variant) {
-  auto module =
-      std::make_unique<Module>(code.function(index).function->getName(), code.module().getContext());
-  module->setTargetTriple(code.module().getTargetTriple());
-  module->setDataLayout(code.module().getDataLayout());
-  FunctionMirror pass(code, index, variant, *module);
-  if (Status status = pass.run(); !status) return status.error();
-  return module;
+Status mirror(const ModuleCode& code, std::size_t index, Variant variant, Module& module) {
+  module.setTargetTriple(code.module().getTargetTriple());
+  module.setDataLayout(code.module().getDataLayout());
+  return FunctionMirror(code, index, variant, module).run();
 }
 
 }  // namespace deadheat::replay

@@ -6,6 +6,7 @@
 #include <llvm/Transforms/Utils/ValueMapper.h>
 
 #include "instrument/hooks.h"
+#include "instrument/record/pieces.h"
 #include "replay/mirror.h"
 
 namespace deadheat::replay {
@@ -25,13 +26,44 @@ class FunctionMirror {
   void clone();
   void enter();
   void mirror_point(const Point& point);
-  void mirror_load(llvm::LoadInst& load, llvm::Value* site);
-  void mirror_store(llvm::StoreInst& store, llvm::Value* site, bool is_vtable);
-  void mirror_memory(llvm::MemIntrinsic& intrinsic, llvm::Value* site);
   void mirror_opaque(const Point& point);
+  void count_instructions();
   void mark_unreachable();
-  Status replace_globals();
   void make_adapter();
+
+  // function_mirror_accesses.cc
+  void mirror_load(llvm::LoadInst& load, llvm::Value* site);
+  llvm::Value* word_loads(llvm::IRBuilder<>& builder, llvm::LoadInst& load, llvm::Value* base,
+                          llvm::ArrayRef<instrument::record::Piece> pieces, llvm::Value* site);
+  llvm::Value* wide_load(llvm::IRBuilder<>& builder, llvm::LoadInst& load, llvm::Value* base,
+                         llvm::ArrayRef<instrument::record::Piece> pieces, llvm::Value* site);
+  void mirror_store(llvm::StoreInst& store, llvm::Value* site, bool is_vtable);
+  void wide_store(llvm::IRBuilder<>& builder, llvm::StoreInst& store, llvm::Value* base,
+                  llvm::ArrayRef<llvm::Value*> words, llvm::Value* site);
+  void mirror_memory(llvm::MemIntrinsic& intrinsic, llvm::Value* site);
+  // The predictor's bytes; `offset` is within it.
+  llvm::Value* image_at(llvm::IRBuilder<>& builder, llvm::Value* offset);
+
+  // function_mirror_copies.cc
+  void make_copies();
+  llvm::Value* value_hook(llvm::IRBuilder<>& builder, llvm::StringRef name,
+                          llvm::ArrayRef<llvm::Value*> arguments, llvm::Type* result = nullptr);
+  bool is_counting(const llvm::CallBase& call) const;
+  void keep_copies();
+  void flush_where_no_hook_is();
+
+  // function_mirror_globals.cc
+  Status replace_globals();
+  llvm::Value* materialise(llvm::Instruction* before, llvm::Constant* constant);
+  static bool refers_to_globals(const llvm::Constant* constant);
+
+  // function_mirror_live.cc
+  llvm::Value* fresh_memory(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* from,
+                            llvm::Value* size);
+  llvm::Value* dynamic_local(llvm::IRBuilder<>& builder, const Point& point, llvm::AllocaInst& local);
+  void show_operands(llvm::IRBuilder<>& builder, llvm::Instruction& instruction, const Point& point);
+  llvm::Value* by_value(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* passed);
+  void show_arguments(llvm::IRBuilder<>& builder, llvm::CallBase& call);
 
   // function_mirror_atomics.cc
   void mirror_atomic(llvm::Instruction& instruction, llvm::Value* site);
@@ -70,16 +102,8 @@ class FunctionMirror {
   llvm::Value* field(llvm::IRBuilder<>& builder, std::size_t offset);
   llvm::Value* site_value(std::uint32_t site);
   llvm::Value* opaque(llvm::IRBuilder<>& builder, std::uint32_t site, llvm::Type* type);
-  llvm::Value* fresh_memory(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* from,
-                            llvm::Value* size);
-  llvm::Value* dynamic_local(llvm::IRBuilder<>& builder, const Point& point, llvm::AllocaInst& local);
-  void show_operands(llvm::IRBuilder<>& builder, llvm::Instruction& instruction, const Point& point);
-  llvm::Value* by_value(llvm::IRBuilder<>& builder, const Point& point, llvm::Value* passed);
-  void show_arguments(llvm::IRBuilder<>& builder, llvm::CallBase& call);
   llvm::Value* as_word(llvm::IRBuilder<>& builder, llvm::Value* pointer);
-  llvm::Value* materialise(llvm::Instruction* before, llvm::Constant* constant);
   llvm::Constant* external(const char* name);
-  static bool refers_to_globals(const llvm::Constant* constant);
 
   const ModuleCode& code_;
   const std::size_t index_;
@@ -92,9 +116,10 @@ class FunctionMirror {
   llvm::Function* function_ = nullptr;
   llvm::DenseMap<const llvm::Argument*, llvm::Value*> by_value_;  // the addresses that the log has
   llvm::Value* thread_ = nullptr;
-  llvm::Value* depth_ = nullptr;      // of the function: functions with invokes or setjmp only
-  llvm::Value* frame_ = nullptr;      // height of the shadow stack
-  llvm::Value* site_base_ = nullptr;  // not in bare code
+  llvm::SmallVector<llvm::Value*, 4> copies_;  // the thread and the variables of DH_REPLAY_COPIES
+  llvm::Value* depth_ = nullptr;               // of the function: functions with invokes or setjmp only
+  llvm::Value* frame_ = nullptr;               // height of the shadow stack
+  llvm::Value* site_base_ = nullptr;           // not in bare code
   llvm::BasicBlock* leave_ = nullptr;
   llvm::Value* arguments_ = nullptr;  // live only: a buffer
   std::size_t argument_capacity_ = 0;

@@ -44,6 +44,10 @@ void FunctionMirror::mirror_atomic(Instruction& instruction, Value* site) {
                           Type* type) -> Value* {
     Value* const address = as_word(builder, pointer);
     if (size_of(type) > 8) return wide_atomic(builder, address, expected, operand, operation, type, site);
+    if (operation == kDhAtomicLoad && is_bare(variant_) && isPowerOf2_32(size_of(type)))
+      return from_words(builder, type,
+                        {value_hook(builder, "__dh_rep_atomic_load" + std::to_string(size_of(type)),
+                                    {address, site}, builder.getInt64Ty())});
     Value* const before =
         hooks_.call(builder, "__dh_rep_atomic", builder.getInt64Ty(),
                     {thread_, address, operand == nullptr ? builder.getInt64(0) : word(operand),

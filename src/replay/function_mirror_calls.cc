@@ -63,7 +63,7 @@ void FunctionMirror::set_depth(IRBuilder<>& builder, Value* depth) {
 }
 
 void FunctionMirror::settle(IRBuilder<>& builder, BasicBlock* on_unwinding, bool is_invoke) {
-  if (variant_ != Variant::kBare) hooks_.call(builder, "__dh_rep_call_end", {thread_, frame_});
+  if (!is_bare(variant_)) hooks_.call(builder, "__dh_rep_call_end", {thread_, frame_});
   Value* const unwinding =
       builder.CreateLoad(builder.getInt32Ty(), field(builder, offsetof(DhReplay, unwinding)));
   BasicBlock* const returned = BasicBlock::Create(context_, "", function_);
@@ -103,7 +103,7 @@ void FunctionMirror::mirror_call(const Point& point) {
   const Cut parts = cut(call);
   BasicBlock* const unwinding = unwinding_block(parts);
   IRBuilder<> builder(parts.block);
-  if (variant_ != Variant::kBare) hooks_.call(builder, "__dh_rep_call_begin", {thread_, frame_, site});
+  if (!is_bare(variant_)) hooks_.call(builder, "__dh_rep_call_begin", {thread_, frame_, site});
   if (is_invoke) set_depth(builder, builder.CreateAdd(depth_, builder.getInt32(1)));
 
   SmallVector<std::pair<Value*, BasicBlock*>, 2> results;
@@ -136,12 +136,12 @@ void FunctionMirror::mirror_call(const Point& point) {
     builder.SetInsertPoint(invisible);
     if (tells_observers()) pass_arguments(builder, call);
     if (variant_ == Variant::kLive) show_arguments(builder, call);
-    hooks_.call(builder, "__dh_rep_invisible", {thread_, target, site});
+    value_hook(builder, "__dh_rep_invisible", {target, site});
     settle(builder, unwinding, is_invoke);
     Value* opaque_result = nullptr;
     if (!isa<UnreachableInst>(parts.tail->front())) {
       if (pieces_of(call.getType(), module_.getDataLayout()).empty()) {
-        hooks_.call(builder, "__dh_rep_nothing", {thread_});
+        value_hook(builder, "__dh_rep_nothing", {});
         if (has_result) opaque_result = PoisonValue::get(call.getType());
       } else {
         opaque_result = opaque(builder, point.site, call.getType());
@@ -171,7 +171,7 @@ void FunctionMirror::mirror_setjmp(const Point& point) {
   builder.CreateCall(real, {buffer})->addFnAttr(Attribute::ReturnsTwice);
   // The first time and, when the log says `jumped`, again. What it returned is in the log.
   set_depth(builder, depth_);
-  if (variant_ != Variant::kBare) hooks_.call(builder, "__dh_rep_call_end", {thread_, frame_});
+  if (!is_bare(variant_)) hooks_.call(builder, "__dh_rep_call_end", {thread_, frame_});
   call.replaceAllUsesWith(opaque(builder, point.site, call.getType()));
   builder.CreateBr(parts.tail);
   call.eraseFromParent();

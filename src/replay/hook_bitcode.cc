@@ -15,6 +15,7 @@ llvm::StringRef hook_bitcode(Variant variant) {
   };
   switch (variant) {
     case Variant::kBare:
+    case Variant::kCounted:
       return between(deadheat_replay_hooks_bare, deadheat_replay_hooks_bare_end);
     case Variant::kObserved:
     case Variant::kLabelled:

@@ -19,14 +19,14 @@ inline std::uint64_t low_bytes(std::uint64_t value, std::uint32_t size) {
 
 // --- Up to 8 bytes anywhere: a granule's border splits them, as in the runtime (record/stream.cc)
 
-inline std::uint64_t value_any(DhReplay* hot, std::uint64_t address, std::uint32_t size) {
+DH_BODY std::uint64_t value_any(DhReplay* hot, std::uint64_t address, std::uint32_t size) {
   const std::uint32_t first = 8 - static_cast<std::uint32_t>(address & 7);
   if (size <= first) return bodies::value(hot, address, size, 0);
   const std::uint64_t low = bodies::value(hot, address, first, 0);
   return low | bodies::value(hot, address + first, size - first, 0) << (8 * first);
 }
 
-inline void put(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::uint32_t size) {
+DH_BODY void put(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::uint32_t size) {
   const std::uint32_t first = 8 - static_cast<std::uint32_t>(address & 7);
   if (size <= first) return bodies::poke(hot, address, value, size);
   bodies::poke(hot, address, value, first);
@@ -45,8 +45,7 @@ void store_any(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::u
                std::uint32_t site) {
   value = low_bytes(value, size);
   if (kObserved) __dh_rep_observe(hot, address, value, size | kDhAccessWrite, site);
-  hot->hash = dh_record_mix(hot->hash, address, value);
-  ++hot->stores;
+  bodies::mix(bodies::in_memory(hot), address, value);
   put(hot, address, value, size);
 }
 

@@ -9,6 +9,7 @@
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "instrument/inline_hooks.h"
 #include "replay/hook_bitcode.h"
@@ -48,6 +49,9 @@ Result<std::unique_ptr<Jit>> Jit::create(Variant variant) {
   InitializeNativeTargetAsmPrinter();
   std::unique_ptr<Jit> jit(new Jit(variant));
   jit->context_ = std::make_unique<LLVMContext>();
+  Result<std::unique_ptr<Module>> hooks = instrument::parse_hooks(*jit->context_, hook_bitcode(variant));
+  if (!hooks) return hooks.error();
+  jit->hooks_ = std::move(*hooks);
   JITTargetMachineBuilder builder{Triple(sys::getProcessTriple())};
   // Functions say themselves which processor they were compiled for.
   builder.setRelocationModel(Reloc::PIC_);
@@ -69,8 +73,7 @@ Result<std::unique_ptr<Jit>> Jit::create(Variant variant) {
     symbols[jit->jit_->mangleAndIntern(name)] = {ExecutorAddr::fromPtr(address),
                                                  JITSymbolFlags::Exported | JITSymbolFlags::Callable};
   };
-  for (const SlowHook& hook : slow_hooks())
-    define(hook.name, variant == Variant::kBare ? hook.bare : hook.observed);
+  for (const SlowHook& hook : slow_hooks()) define(hook.name, is_bare(variant) ? hook.bare : hook.observed);
   if (variant == Variant::kLive)
     for (const LiveHook& hook : live_hooks()) define(hook.name, hook.address);
   JITDylib& main = jit->jit_->getMainJITDylib();
@@ -133,12 +136,12 @@ Jit::Jit(Variant variant) : variant_(variant), cache_(variant, hook_bitcode(vari
 Jit::~Jit() = default;
 
 Result<std::unique_ptr<MemoryBuffer>> Jit::generate(const ModuleCode& code, std::size_t index) {
-  Result<std::unique_ptr<Module>> mirrored = mirror(code, index, variant_);
-  if (!mirrored) return mirrored.error();
-  Module& module = **mirrored;
+  const std::unique_ptr<Module> mirrored = CloneModule(*hooks_);
+  Module& module = *mirrored;
+  if (Status status = mirror(code, index, variant_, module); !status) return status.error();
   instrument::Statistics statistics;
-  if (Status status = instrument::inline_hooks(module, hook_bitcode(variant_), statistics); !status)
-    return status.error();
+  instrument::inline_linked_hooks(module, statistics);
+  promote_copies(module, index);
   static const bool verify = std::getenv("DEADHEAT_REPLAY_VERIFY") != nullptr;
   if (verify) {
     std::string problem;
@@ -158,7 +161,7 @@ Result<std::unique_ptr<MemoryBuffer>> Jit::generate(const ModuleCode& code, std:
 Result<Jit::Code> Jit::compile(JITDylib& library, const ModuleCode& code, std::size_t index) {
   if (Status status = check_processor(*code.function(index).function); !status) return status.error();
   std::unique_ptr<MemoryBuffer> object = cache_.find(code.id(), index);
-  const bool is_cached = object != nullptr;
+  bool is_cached = object != nullptr;
   if (!is_cached) {
     Result<std::unique_ptr<MemoryBuffer>> generated = generate(code, index);
     if (!generated) return generated.error();
@@ -169,6 +172,7 @@ Result<Jit::Code> Jit::compile(JITDylib& library, const ModuleCode& code, std::s
     // Damaged in the cache, then: what is made anew is not.
     if (!is_cached) return to_error("linker", std::move(error));
     consumeError(std::move(error));
+    is_cached = false;
     Result<std::unique_ptr<MemoryBuffer>> generated = generate(code, index);
     if (!generated) return generated.error();
     cache_.put(code.id(), index, (*generated)->getBuffer());
@@ -179,7 +183,7 @@ Result<Jit::Code> Jit::compile(JITDylib& library, const ModuleCode& code, std::s
   if (!function) return to_error("linker", function.takeError());
   Expected<ExecutorAddr> adapter = jit_->lookup(library, adapter_symbol(index));
   if (!adapter) return to_error("linker", adapter.takeError());
-  return Code{function->toPtr<void*>(), adapter->toPtr<Adapter*>()};
+  return Code{function->toPtr<void*>(), adapter->toPtr<Adapter*>(), is_cached};
 }
 
 }  // namespace deadheat::replay

@@ -26,6 +26,7 @@ class Jit {
   struct Code {
     void* function;
     Adapter* adapter;
+    bool is_cached;
   };
   Result<Code> compile(llvm::orc::JITDylib& library, const ModuleCode& code, std::size_t index);
   ObjectCache& cache() { return cache_; }
@@ -39,6 +40,7 @@ class Jit {
   const Variant variant_;
   ObjectCache cache_;
   std::unique_ptr<llvm::LLVMContext> context_;
+  std::unique_ptr<llvm::Module> hooks_;  // copied for every function
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<CleanUp> clean_up_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;

@@ -64,7 +64,7 @@ void ObjectCache::remove_old(const std::string& root) const {
 }
 
 std::string ObjectCache::path_of(recording::ModuleId module, std::size_t function) const {
-  static constexpr const char* kVariants[] = {".bare/", ".observed/", ".labelled/", ".live/"};
+  static constexpr const char* kVariants[] = {".bare/", ".counted/", ".observed/", ".labelled/", ".live/"};
   return folder_ + "/" + recording::to_string(module) + kVariants[static_cast<std::size_t>(variant_)] +
          std::to_string(function) + ".o";
 }

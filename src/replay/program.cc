@@ -112,7 +112,7 @@ void* Program::compile(Instance& instance, std::size_t index, Status& status) {
   }
   instance.functions[index] = code->function;
   instance.adapters[index] = code->adapter;
-  ++compiled_;
+  ++(code->is_cached ? cached_ : compiled_);
   compile_seconds_ += processor_seconds() - start;
   return code->function;
 }

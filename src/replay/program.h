@@ -61,6 +61,7 @@ class Program {
   // The function that starts at an address, if any.
   const FunctionId* function_at(Address address) const;
   std::uint64_t compiled_functions() const { return compiled_; }
+  std::uint64_t cached_functions() const { return cached_; }
   double compile_seconds() const { return compile_seconds_; }
   // Asked from a signal handler.
   bool is_compiling() const { return is_compiling_ != 0; }
@@ -78,6 +79,7 @@ class Program {
   std::vector<const Instance*> by_site_;  // in the order of their site_base
   std::uint64_t next_site_ = 1;           // 0 is "nowhere"
   std::uint64_t compiled_ = 0;
+  std::uint64_t cached_ = 0;
   double compile_seconds_ = 0;
   volatile std::sig_atomic_t is_compiling_ = 0;
 };

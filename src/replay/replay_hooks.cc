@@ -4,83 +4,151 @@
 
 using namespace deadheat::replay::bodies;
 
+#define DH_AT \
+  Copies { thread, *run, *hash, *stores }
+
 namespace {
 constexpr bool kObserved = DEADHEAT_OBSERVED;
 constexpr bool kLive = DEADHEAT_LIVE;
 
-DH_BODY uint64_t load_here(DhReplay* t, uint64_t a, uint32_t size, uint32_t site) {
-  return kLive ? __dh_rep_live_load(t, a, size, site) : load<kObserved>(t, a, size, site);
+template <uint32_t kSize>
+DH_BODY uint64_t load_here(Copies at, uint64_t address, uint32_t site) {
+  return kLive ? __dh_rep_live_load(at.thread, address, kSize, site)
+               : load<kObserved>(at, address, kSize, site);
 }
-DH_BODY void store_here(DhReplay* t, uint64_t a, uint64_t v, uint32_t size, uint32_t site) {
+
+template <uint32_t kSize>
+DH_BODY void store_here(Copies at, uint64_t address, uint64_t value, uint32_t site) {
   if (kLive)
-    __dh_rep_live_store(t, a, v, size, site);
+    __dh_rep_live_store(at.thread, address, value, kSize, site);
   else
-    store<kObserved>(t, a, v, size, site);
-}
-}  // namespace
-
-uint64_t __dh_rep_load1(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 1, site); }
-uint64_t __dh_rep_load2(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 2, site); }
-uint64_t __dh_rep_load4(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 4, site); }
-uint64_t __dh_rep_load8(DhReplay* t, uint64_t a, uint32_t site) { return load_here(t, a, 8, site); }
-
-void __dh_rep_store1(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 1, site); }
-void __dh_rep_store2(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 2, site); }
-void __dh_rep_store4(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 4, site); }
-void __dh_rep_store8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) { store_here(t, a, v, 8, site); }
-
-void __dh_rep_store_vptr(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  if (kLive) return __dh_rep_live_store(t, a, v, 8, site);
-  store_vptr<kObserved>(t, a, v, site);
+    store<kObserved>(at, address, value, kSize, site);
 }
 
 // Not known to be aligned: inline as long as they do not cross into the next granule.
-namespace {
-
 template <uint32_t kSize>
-DH_BODY uint64_t load_unaligned(DhReplay* t, uint64_t a, uint32_t site) {
-  if (kLive || is_likely((a & 7) <= 8 - kSize)) return load_here(t, a, kSize, site);
-  return __dh_rep_load_any(t, a, kSize, site);
+DH_BODY uint64_t load_unaligned(Copies at, uint64_t address, uint32_t site) {
+  if (kLive || is_likely((address & 7) <= 8 - kSize)) return load_here<kSize>(at, address, site);
+  flush(at);
+  const uint64_t value = __dh_rep_load_any(at.thread, address, kSize, site);
+  reload(at);
+  return value;
 }
 
 template <uint32_t kSize>
-DH_BODY void store_unaligned(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  if (kLive || is_likely((a & 7) <= 8 - kSize))
-    store_here(t, a, v, kSize, site);
-  else
-    __dh_rep_store_any(t, a, v, kSize, site);
+DH_BODY void store_unaligned(Copies at, uint64_t address, uint64_t value, uint32_t site) {
+  if (kLive || is_likely((address & 7) <= 8 - kSize)) return store_here<kSize>(at, address, value, site);
+  flush(at);
+  __dh_rep_store_any(at.thread, address, value, kSize, site);
+  reload(at);
 }
 
+template <uint32_t kSize>
+DH_BODY uint64_t atomic_load(Copies at, uint64_t address, uint32_t site) {
+  if (is_likely(at.run != 0)) {
+    --at.run;
+    return peek(at.thread, address, kSize);
+  }
+  flush(at);
+  const uint64_t value = __dh_rep_atomic(at.thread, address, 0, 0, kDhAtomicLoad, kSize, site);
+  reload(at);
+  return value;
+}
 }  // namespace
 
-uint64_t __dh_rep_load_any2(DhReplay* t, uint64_t a, uint32_t site) { return load_unaligned<2>(t, a, site); }
-uint64_t __dh_rep_load_any4(DhReplay* t, uint64_t a, uint32_t site) { return load_unaligned<4>(t, a, site); }
-uint64_t __dh_rep_load_any8(DhReplay* t, uint64_t a, uint32_t site) { return load_unaligned<8>(t, a, site); }
-void __dh_rep_store_any2(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  store_unaligned<2>(t, a, v, site);
+void __dh_rep_flush(DH_REPLAY_COPIES) {
+  if (!kLive) flush(DH_AT);
 }
-void __dh_rep_store_any4(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  store_unaligned<4>(t, a, v, site);
+void __dh_rep_reload(DH_REPLAY_COPIES) {
+  if (!kLive) reload(DH_AT);
 }
-void __dh_rep_store_any8(DhReplay* t, uint64_t a, uint64_t v, uint32_t site) {
-  store_unaligned<8>(t, a, v, site);
-}
-
-uint64_t __dh_rep_opaque(DhReplay* t, uint64_t pseudo_address) { return value(t, pseudo_address, 8, 0); }
-
-void __dh_rep_nothing(DhReplay* t) {
-  if (kLive) return __dh_rep_live_nothing(t);
-  if (is_likely(t->run != 0))
-    --t->run;
-  else
-    __dh_rep_nothing_slow(t);
+void __dh_rep_flush_run(DH_REPLAY_COPIES) {
+  (void)hash;
+  (void)stores;
+  if (!kLive) *const_cast<volatile uint64_t*>(&thread->run) = *run;
 }
 
-void __dh_rep_invisible(DhReplay* t, uint64_t target, uint32_t site) {
-  if (kLive) return __dh_rep_live_invisible(t, target, site);
-  if (kObserved) __dh_rep_observe_invisible(t, target, site);
-  if (t->run == 0) __dh_rep_invisible_slow(t, target, site);
-  if (kObserved && t->wants_calls != 0) __dh_rep_observe_invisible_end(t);
+uint64_t __dh_rep_load1(DH_REPLAY_COPIES, uint64_t a, uint32_t site) { return load_here<1>(DH_AT, a, site); }
+uint64_t __dh_rep_load2(DH_REPLAY_COPIES, uint64_t a, uint32_t site) { return load_here<2>(DH_AT, a, site); }
+uint64_t __dh_rep_load4(DH_REPLAY_COPIES, uint64_t a, uint32_t site) { return load_here<4>(DH_AT, a, site); }
+uint64_t __dh_rep_load8(DH_REPLAY_COPIES, uint64_t a, uint32_t site) { return load_here<8>(DH_AT, a, site); }
+uint64_t __dh_rep_load_any2(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {
+  return load_unaligned<2>(DH_AT, a, site);
+}
+uint64_t __dh_rep_load_any4(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {
+  return load_unaligned<4>(DH_AT, a, site);
+}
+uint64_t __dh_rep_load_any8(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {
+  return load_unaligned<8>(DH_AT, a, site);
+}
+
+void __dh_rep_store1(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  store_here<1>(DH_AT, a, v, site);
+}
+void __dh_rep_store2(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  store_here<2>(DH_AT, a, v, site);
+}
+void __dh_rep_store4(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  store_here<4>(DH_AT, a, v, site);
+}
+void __dh_rep_store8(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  store_here<8>(DH_AT, a, v, site);
+}
+void __dh_rep_store_any2(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  store_unaligned<2>(DH_AT, a, v, site);
+}
+void __dh_rep_store_any4(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  store_unaligned<4>(DH_AT, a, v, site);
+}
+void __dh_rep_store_any8(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  store_unaligned<8>(DH_AT, a, v, site);
+}
+void __dh_rep_store_vptr(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site) {
+  if (kLive) return __dh_rep_live_store(thread, a, v, 8, site);
+  store_vptr<kObserved>(DH_AT, a, v, site);
+}
+void __dh_rep_mix(DH_REPLAY_COPIES, uint64_t a, uint64_t v) {
+  (void)run;
+  mix(DH_AT, a, v);
+}
+
+uint64_t __dh_rep_atomic_load1(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {
+  return atomic_load<1>(DH_AT, a, site);
+}
+uint64_t __dh_rep_atomic_load2(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {
+  return atomic_load<2>(DH_AT, a, site);
+}
+uint64_t __dh_rep_atomic_load4(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {
+  return atomic_load<4>(DH_AT, a, site);
+}
+uint64_t __dh_rep_atomic_load8(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {
+  return atomic_load<8>(DH_AT, a, site);
+}
+
+uint64_t __dh_rep_opaque(DH_REPLAY_COPIES, uint64_t pseudo_address) {
+  return value(DH_AT, pseudo_address, 8, 0);
+}
+
+void __dh_rep_nothing(DH_REPLAY_COPIES) {
+  if (kLive) return __dh_rep_live_nothing(thread);
+  if (is_likely(*run != 0)) {
+    --*run;
+    return;
+  }
+  flush(DH_AT);
+  __dh_rep_nothing_slow(thread);
+  reload(DH_AT);
+}
+
+void __dh_rep_invisible(DH_REPLAY_COPIES, uint64_t target, uint32_t site) {
+  if (kLive) return __dh_rep_live_invisible(thread, target, site);
+  if (kObserved) __dh_rep_observe_invisible(thread, target, site);
+  if (*run == 0) {
+    flush(DH_AT);
+    __dh_rep_invisible_slow(thread, target, site);
+    reload(DH_AT);
+  }
+  if (kObserved && thread->wants_calls != 0) __dh_rep_observe_invisible_end(thread);
 }
 
 void __dh_rep_argument(DhReplay* t, uint64_t word, uint32_t is_pointer) {

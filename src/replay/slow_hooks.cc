@@ -1,5 +1,7 @@
 #include "replay/slow_hooks.h"
 
+#include <algorithm>
+
 #include "replay/flow.h"
 #include "replay/hook_bodies.h"
 #include "replay/hook_shapes.h"
@@ -48,6 +50,63 @@ struct Steps {
   }
 };
 
+// Whole granules, as long as they were all predicted and do not pass the end of the image: how many from here
+// on.
+std::uint64_t plain_words(std::uint64_t at, std::uint64_t most) {
+  return std::min<std::uint64_t>(most, (kDhImageBytes - (at & kDhImageMask)) >> 3);
+}
+
+void copy(DhReplay* hot, std::uint64_t to, std::uint64_t from, std::uint64_t size, std::uint32_t may_overlap,
+          std::uint32_t site) {
+  const bool is_backwards = may_overlap != 0 && to > from && to < from + size;
+  if (((to | from) & 7) != 0 || is_backwards || size < 16)
+    return shapes::copy<Steps<false>>(hot, to, from, size, may_overlap, site);
+  while (size >= 8) {
+    const std::uint64_t count = plain_words(to, plain_words(from, std::min(size >> 3, hot->run)));
+    if (count == 0) {
+      Steps<false>::copy_step(hot, to, from, 8, site);
+      to += 8, from += 8, size -= 8;
+      continue;
+    }
+    const std::uint64_t* const source = bodies::granule_of(hot, from);
+    std::uint64_t* const target = bodies::granule_of(hot, to);
+    std::uint32_t* const tags = &hot->tags[to >> 3 & (kDhGranules - 1)];
+    const std::uint32_t tag = dh_tag_of(to >> 3);
+    std::uint64_t hash = hot->hash;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t value = source[i];
+      target[i] = value;
+      tags[i] = tag;
+      hash = dh_record_mix(hash, to + 8 * i, value);
+    }
+    hot->hash = hash;
+    hot->run -= count;
+    hot->stores += count;
+    to += 8 * count, from += 8 * count, size -= 8 * count;
+  }
+  if (size != 0) Steps<false>::copy_step(hot, to, from, static_cast<std::uint32_t>(size), site);
+}
+
+void fill(DhReplay* hot, std::uint64_t to, std::uint32_t byte, std::uint64_t size, std::uint32_t site) {
+  const std::uint64_t word = (byte & 0xff) * UINT64_C(0x0101010101010101);
+  while ((to & 7) == 0 && size >= 8) {
+    const std::uint64_t count = plain_words(to, size >> 3);
+    std::uint64_t* const target = bodies::granule_of(hot, to);
+    std::uint32_t* const tags = &hot->tags[to >> 3 & (kDhGranules - 1)];
+    const std::uint32_t tag = dh_tag_of(to >> 3);
+    std::uint64_t hash = hot->hash;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      target[i] = word;
+      tags[i] = tag;
+      hash = dh_record_mix(hash, to + 8 * i, word);
+    }
+    hot->hash = hash;
+    hot->stores += count;
+    to += 8 * count, size -= 8 * count;
+  }
+  shapes::fill<Steps<false>>(hot, to, byte, size, site);
+}
+
 void fence(DhReplay* hot, std::uint32_t site) {
   thread_of(hot).atomic_sequencer(kDhAtomicFence, SiteId(site));
 }
@@ -79,6 +138,7 @@ void* jump_buffer(DhReplay* hot, std::uint64_t environment) {
 // --- Slow paths of the hot hooks
 
 std::uint64_t __dh_rep_value_slow(DhReplay* hot, std::uint64_t address, std::uint32_t size, std::uint32_t) {
+  hot->run = 0;  // what was left of it is counted in the caller's copy
   return thread_of(hot).value(address, size);
 }
 
@@ -197,8 +257,8 @@ std::span<const SlowHook> slow_hooks() {
       same("__dh_rep_local_end", &local_end),
       hook("__dh_rep_load_any", &load_any<false>, &load_any<true>),
       hook("__dh_rep_store_any", &store_any<false>, &store_any<true>),
-      hook("__dh_rep_copy", &shapes::copy<Steps<false>>, &shapes::copy<Steps<true>>),
-      hook("__dh_rep_fill", &shapes::fill<Steps<false>>, &shapes::fill<Steps<true>>),
+      hook("__dh_rep_copy", &copy, &shapes::copy<Steps<true>>),
+      hook("__dh_rep_fill", &fill, &shapes::fill<Steps<true>>),
       hook("__dh_rep_atomic", &shapes::atomic<Steps<false>>, &shapes::atomic<Steps<true>>),
       hook("__dh_rep_atomic16", &shapes::atomic16<Steps<false>>, &shapes::atomic16<Steps<true>>),
   };

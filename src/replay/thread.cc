@@ -75,6 +75,8 @@ const char* name_of(Tag tag) {
       return "the end";
     case Tag::kMoreWords:
       return "more words";
+    case Tag::kCodedSequencer:
+      break;  // never given out
   }
   return "nothing known";
 }
@@ -84,6 +86,56 @@ Tag tag_of(std::uint32_t size) {
 }
 
 }  // namespace
+
+// --- What every item takes: here, so that it is inline
+
+[[gnu::noinline, gnu::cold]] void Thread::no_more() {
+  fail(stream_.status() ? "the stream has no end: " + stream_.position() : stream_.status().error().message);
+}
+
+[[gnu::noinline, gnu::cold]] void Thread::differs(const recording::Sequencer& happened) {
+  if (happened.hash_bits == 0)
+    diverge("the stores differ from the recorded ones: some were made, where there were none");
+  diverge(fmt::format("the stores differ from the recorded ones: digest {0:0{2}x}, recorded {1:0{2}x}",
+                      hot_->hash >> (64 - happened.hash_bits), happened.hash, happened.hash_bits / 4));
+}
+
+inline bool Thread::is_of_fault() const {
+  return item_.sequencer.kind == recording::SequencerKind::kAcquire && item_.sequencer.extra != 0;
+}
+
+inline bool Thread::is_at_fault() const {
+  return item_.tag == Tag::kSequencer && is_of_fault() && item_.sequencer.extra < kDhFaultReads;
+}
+
+[[gnu::always_inline]] inline void Thread::fetch() {
+  if (!stream_.next(item_)) [[unlikely]]
+    no_more();
+  if (item_.predicted < counted_again_) [[unlikely]]
+    fail("more values were predicted before a fault than before what follows its handler");
+  hot_->run = item_.predicted - std::exchange(counted_again_, 0);
+  predicted_ += hot_->run;
+  hot_->fault = is_at_fault() ? item_.sequencer.extra : 0;
+}
+
+inline bool Thread::matches(const recording::Sequencer& happened, std::uint64_t hash) const {
+  return happened.hash_bits == 0 ? hash == sequenced_hash_
+                                 : hash >> (64 - happened.hash_bits) == happened.hash;
+}
+
+[[gnu::always_inline]] inline void Thread::verify(const recording::Sequencer& happened) {
+  if (!matches(happened, hot_->hash)) [[unlikely]]
+    differs(happened);
+  sequenced_hash_ = hot_->hash;
+}
+
+// What nobody waits for and nobody wants to know of.
+[[gnu::always_inline]] inline void Thread::pass_sequencer() {
+  verify(item_.sequencer);
+  ++regions_;
+  last_number_ = item_.sequencer.number.value();
+  fetch();
+}
 
 Thread::Thread(World& world, recording::ThreadStream stream)
     : world_(world), id_(stream.thread()), stream_(std::move(stream)) {}
@@ -118,6 +170,7 @@ void Thread::resume() {
     hot_->wants_calls = world_.wants_calls() ? 1 : 0;
     hot_->stop_at = world_.stop_of(id_);
     hot_->flow = world_.flow();
+    is_alone_ = world_.is_nobody_waiting();
     fiber_ = boost::context::fiber(std::allocator_arg, StackAllocator(),
                                    [this](boost::context::fiber&& scheduler) {
                                      scheduler_ = std::move(scheduler);
@@ -150,6 +203,7 @@ void Thread::body() {
     }
   }
   stores_ = hot_->stores;
+  instructions_ = hot_->instructions;
   if (outcome_ == Outcome::kEnded && !world_.is_live())
     world_.notify([&](Observer& observer) { observer.on_thread_end(id(), end_); });
 }
@@ -186,11 +240,6 @@ void Thread::trapped(int signal) {
       signal, strsignal(signal), name_of(item_.tag), hot_->run));
 }
 
-bool Thread::is_at_fault() const {
-  return item_.tag == Tag::kSequencer && item_.sequencer.kind == recording::SequencerKind::kAcquire &&
-         item_.sequencer.extra != 0 && item_.sequencer.extra < kDhFaultReads;
-}
-
 void Thread::note_fault(std::uint64_t kind) {
   if (kind != kDhFaultEnded) return faults_.push_back({hot_->hash, item_.predicted});
   if (faults_.empty()) diverge("a fault's handler returned that never began");
@@ -201,8 +250,7 @@ void Thread::note_fault(std::uint64_t kind) {
 
 void Thread::fault_at_store(std::uint64_t address, std::uint64_t value, std::uint32_t size) {
   const std::uint64_t hash = dh_record_mix(hot_->hash, address, value);
-  if (hot_->fault - 1 - address >= size || !is_at_fault() || dh_record_digest(hash) != item_.sequencer.hash)
-    return;
+  if (hot_->fault - 1 - address >= size || !is_at_fault() || !matches(item_.sequencer, hash)) return;
   // As when it was recorded: counted and in the predictor, and then it faulted.
   const std::uint64_t before = hot_->hash;
   hot_->hash = hash;
@@ -222,8 +270,8 @@ void Thread::fault_at_store(std::uint64_t address, std::uint64_t value, std::uin
 
 void Thread::tick() {
   if (world_.is_live()) return;
-  if (hot_->run != 0 || item_.tag != Tag::kEnd || hot_->stores != ticked_stores_ || world_.is_compiling()) {
-    ticked_stores_ = hot_->stores;
+  if (hot_->run != 0 || item_.tag != Tag::kEnd || hot_->hash != ticked_hash_ || world_.is_compiling()) {
+    ticked_hash_ = hot_->hash;
     idle_ticks_ = 0;
     return;
   }
@@ -233,18 +281,6 @@ void Thread::tick() {
 }
 
 // --- Items
-
-void Thread::fetch() {
-  if (!stream_.next(item_)) {
-    fail(stream_.status() ? "the stream has no end: " + stream_.position()
-                          : stream_.status().error().message);
-  }
-  if (item_.predicted < counted_again_)
-    fail("more values were predicted before a fault than before what follows its handler");
-  hot_->run = item_.predicted - std::exchange(counted_again_, 0);
-  values_ += hot_->run;
-  hot_->fault = is_at_fault() ? item_.sequencer.extra : 0;
-}
 
 void Thread::step() {
   switch (item_.tag) {
@@ -285,12 +321,10 @@ void Thread::step() {
 }
 
 void Thread::sequencer(SiteId site) {
+  if (is_alone_ && !is_of_fault()) return pass_sequencer();
   const recording::Sequencer happened = item_.sequencer;
-  if (is_at_fault() && !world_.is_observed() && dh_record_digest(hot_->hash) != happened.hash)
-    world_.needs_observing(*this);
-  if (dh_record_digest(hot_->hash) != happened.hash)
-    diverge(fmt::format("the stores differ from the recorded ones: digest {:04x}, recorded {:04x}",
-                        dh_record_digest(hot_->hash), happened.hash));
+  if (is_at_fault() && !world_.is_observed() && !matches(happened, hot_->hash)) world_.needs_observing(*this);
+  verify(happened);
   ++regions_;
   last_number_ = happened.number.value();
   world_.wait_for_turn(*this, happened.number);
@@ -349,6 +383,13 @@ void Thread::callback() {
 // --- From the hooks
 
 std::uint64_t Thread::value(std::uint64_t address, std::uint32_t size) {
+  if (hot_->run == 0 && item_.tag == tag_of(size)) [[likely]] {
+    const std::uint64_t value = item_.value;
+    bodies::poke(hot_, address, value, size);
+    ++logged_;
+    fetch();
+    return value;
+  }
   while (is_at_item()) {
     step();
     if (world_.is_live()) return 0;
@@ -363,7 +404,6 @@ std::uint64_t Thread::value(std::uint64_t address, std::uint32_t size) {
                         name_of(item_.tag)));
   const std::uint64_t value = item_.value;
   bodies::poke(hot_, address, value, size);
-  ++values_;
   ++logged_;
   fetch();
   return value;
@@ -380,6 +420,7 @@ void Thread::nothing() {
 }
 
 void Thread::invisible() {
+  while (is_alone_ && hot_->run == 0 && item_.tag == Tag::kSequencer && !is_of_fault()) pass_sequencer();
   while (is_at_item() && hot_->unwinding == kDhNotUnwinding && !world_.is_live()) step();
 }
 
@@ -401,6 +442,11 @@ void Thread::unreachable() {
 }
 
 void Thread::atomic_sequencer(unsigned operation, SiteId site) {
+  if (is_alone_ && hot_->run == 0 && item_.tag == Tag::kSequencer &&
+      recording::is_atomic(item_.sequencer.kind) && item_.sequencer.operation() == operation) {
+    atomic_flags_ = kDhAccessAtomic | kDhAccessSequenced;
+    return pass_sequencer();
+  }
   for (;;) {
     if (!is_at_item() && operation == kDhAtomicLoad) {
       atomic_flags_ = kDhAccessAtomic;

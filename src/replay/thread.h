@@ -60,10 +60,11 @@ class Thread {
   bool is_done() const { return outcome_ > Outcome::kRunning; }
   const std::string& problem() const { return problem_; }  // kDiverged, kFailed
   const recording::End& end() const { return end_; }
-  std::uint64_t regions() const { return regions_; }  // verified
-  std::uint64_t values() const { return values_; }    // asked for, predicted or logged
+  std::uint64_t regions() const { return regions_; }             // verified
+  std::uint64_t values() const { return predicted_ + logged_; }  // asked for
   std::uint64_t logged_values() const { return logged_; }
   std::uint64_t stores() const { return stores_; }
+  std::uint64_t instructions() const { return instructions_; }  // counted code only
   std::uint64_t last_number() const { return last_number_; }
   SiteId last_site() const { return last_site_; }  // of the last access before it was done, if observed
   const recording::ThreadStream& stream() const { return stream_; }
@@ -129,6 +130,12 @@ class Thread {
   bool is_at_item() const { return hot_->run == 0 && !is_value(item_.tag); }
   // REQUIRES: is_at_item().
   void step();
+  void pass_sequencer();
+  bool is_of_fault() const;  // REQUIRES: the item is a sequencer
+  bool matches(const recording::Sequencer& happened, std::uint64_t hash) const;
+  void verify(const recording::Sequencer& happened);
+  [[noreturn]] void differs(const recording::Sequencer& happened);
+  [[noreturn]] void no_more();
   void sequencer(SiteId site);
   void callback();
   bool is_at_fault() const;  // of a store
@@ -147,17 +154,20 @@ class Thread {
   std::string problem_;
   recording::End end_{};
   std::uint64_t regions_ = 0;
-  std::uint64_t values_ = 0;
+  std::uint64_t predicted_ = 0;
   std::uint64_t logged_ = 0;
   std::uint64_t stores_ = 0;
+  std::uint64_t instructions_ = 0;
   std::uint64_t last_number_ = 0;
+  std::uint64_t sequenced_hash_ = 0;  // at the last sequencer
   SiteId last_site_;
   std::vector<OpenCall*> live_calls_;  // innermost last
   Address base_function_;
   bool base_has_returned_ = false;
-  std::uint64_t ticked_stores_ = 0;
+  std::uint64_t ticked_hash_ = 0;
   std::uint32_t atomic_flags_ = 0;
   unsigned idle_ticks_ = 0;
+  bool is_alone_ = false;  // sequencers need not wait, and nobody wants to know of them
   std::uint32_t open_calls_ = 0;
   // Faults whose handlers run: what the interrupted code's registers hold (runtime/record_faults.h).
   struct Fault {

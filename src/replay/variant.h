@@ -7,10 +7,14 @@ namespace deadheat::replay {
 
 enum class Variant : std::uint8_t {
   kBare,      // verification only
+  kCounted,   // and the program's instructions counted
   kObserved,  // and every access told to observers
   kLabelled,  // observed, and every value carries a data-flow label (flow.h)
   kLive,      // and able to go on without the log (live/live_world.h)
 };
+
+// No observers: no shadow stack, no sites.
+inline bool is_bare(Variant variant) { return variant <= Variant::kCounted; }
 
 // Calls a mirrored function with the argument words of a call-back.
 using Adapter = void(const std::uint64_t* words);

@@ -132,10 +132,12 @@ Result<Summary> World::run(const RunOptions& options) {
   summary.needs_observing = needs_observing_;
   summary.compile_seconds = program_->compile_seconds();
   summary.compiled_functions = program_->compiled_functions();
+  summary.cached_functions = program_->cached_functions();
   summary.seconds = processor_seconds() - start - summary.compile_seconds;
+  for (const auto& [id, thread] : threads_) summary.reading_seconds += thread->stream().reading_seconds();
   for (const auto& [id, thread] : threads_)
     summary.threads.push_back({id, thread->outcome(), thread->end(), thread->regions(), thread->values(),
-                               thread->logged_values(), thread->stores()});
+                               thread->logged_values(), thread->stores(), thread->instructions()});
   if (failed_ != nullptr)
     summary.divergence = Divergence{failed_->id(),        failed_->regions(), failed_->last_number(),
                                     failed_->last_site(), failed_->problem(), failed_->stream().position()};

@@ -72,6 +72,7 @@ struct ThreadSummary {
   std::uint64_t values;
   std::uint64_t logged_values;
   std::uint64_t stores;
+  std::uint64_t instructions;  // kCounted only
 };
 
 struct Summary {
@@ -80,9 +81,11 @@ struct Summary {
   // A store faulted and a handler took over: only an observed replay notices stores. It went no further.
   bool needs_observing = false;
   // Of the processor.
-  double seconds = 0;  // without compilation
-  double compile_seconds = 0;
+  double seconds = 0;          // without compilation
+  double reading_seconds = 0;  // of these: decompressing the log
+  double compile_seconds = 0;  // and finding code in the cache
   std::uint64_t compiled_functions = 0;
+  std::uint64_t cached_functions = 0;
 };
 
 class World {
@@ -104,8 +107,9 @@ class World {
   std::vector<SiteId> stack_of(ThreadId thread) const;
 
   // For threads.
-  bool is_observed() const { return variant_ != Variant::kBare; }
+  bool is_observed() const { return !is_bare(variant_); }
   bool wants_calls() const;
+  bool is_nobody_waiting() const { return observers_.empty() && !options_.until && live_ == nullptr; }
   bool is_stopping() const { return is_stopping_; }
   bool is_compiling() const;
   void wait_for_turn(Thread& thread, recording::SequencerNumber number);

@@ -89,6 +89,68 @@ define void @f(ptr %p) {
   expect_verified(replay(), 1);
 }
 
+// Vectors are one access of the image where they can be, and words where they cannot.
+constexpr char kVectors[] = R"(
+define void @move(ptr %to, ptr %from) {
+  %v = load <2 x i64>, ptr %from, align 8
+  %w = add <2 x i64> %v, <i64 1, i64 2>
+  store <2 x i64> %w, ptr %to, align 8
+  ret void
+}
+define void @shift(ptr %to, ptr %from) {
+  %v = load <8 x i32>, ptr %from, align 4
+  store <8 x i32> %v, ptr %to, align 4
+  ret void
+})";
+
+TEST_F(WorldTest, WordsOfAVectorAreLoggedOneByOneAndKnownTogether) {
+  program(kVectors);
+  call(0, 0, {0x1010, 0x1000});
+  thread(0).value(0, 10, 8);
+  thread(0).value(0, 20, 8);
+  call(0, 0, {0x1020, 0x1010});
+  call(0, 0, {0x1040, 0x1020}, 2);
+  thread(0).value(1, 99, 8);  // of the two words at 0x1020, another thread has changed one
+  sequencer(0, 0, mix({{0x1010, 11}, {0x1018, 22}, {0x1020, 12}, {0x1028, 24}, {0x1040, 13}, {0x1048, 101}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+  EXPECT_EQ(replay()->threads[0].stores, 6u);
+  EXPECT_EQ(replay()->threads[0].values, 6u);
+}
+
+TEST_F(WorldTest, AVectorMayLieAcrossTheEndOfThePredictor) {
+  program(kVectors);
+  constexpr std::uint64_t kEnd = std::uint64_t{kDhGranules} << 3;
+  call(0, 0, {kEnd - 8, 0x1000});
+  thread(0).value(0, 10, 8);
+  thread(0).value(0, 20, 8);
+  call(0, 0, {0x2000, kEnd - 8});
+  sequencer(0, 2, mix({{kEnd - 8, 11}, {kEnd, 22}, {0x2000, 12}, {0x2008, 24}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
+TEST_F(WorldTest, AnUnalignedVectorHasTwoValuesAWord) {
+  program(kVectors);
+  call(0, 1, {0x1104, 0x1004});
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stores;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    thread(0).value(0, 0x10 + i, 4);
+    thread(0).value(0, 0x20 + i, 4);
+  }
+  const auto add = [&](std::uint64_t to) {
+    for (std::uint64_t i = 0; i < 4; ++i) stores.emplace_back(to + 8 * i, (0x20 + i) << 32 | (0x10 + i));
+  };
+  add(0x1104);
+  call(0, 1, {0x1200, 0x1104});  // aligned where it is stored
+  add(0x1200);
+  call(0, 1, {0x1300, 0x1200}, 8);
+  add(0x1300);
+  sequencer(0, 4, mix(stores));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  expect_verified(replay(), 1);
+}
+
 constexpr char kInvisible[] = R"(
 @counter = global i32 0
 declare i32 @outside(ptr)
@@ -430,6 +492,57 @@ loop:
   call(0, 0);
   thread(0).end(0, EndKind::kCutOff, 9);
   expect_verified(replay(), 0);
+}
+
+TEST_F(WorldTest, AThreadThatWasKilledInALoopBehindPredictedValuesDoesNotStayInIt) {
+  program(R"(
+define void @f(ptr %p, i1 %c) {
+  %a = load i64, ptr %p, align 8
+  %b = load i64, ptr %p, align 8
+  br label %loop
+loop:
+  call void asm sideeffect "", ""()
+  br i1 %c, label %other, label %loop
+other:
+  store i64 1, ptr %p, align 8
+  br label %loop
+})");
+  call(0, 0, {0x1000, 0});
+  thread(0).value(0, 5, 8);
+  thread(0).end(1, EndKind::kCutOff, 9);
+  expect_verified(replay(), 0);
+}
+
+TEST_F(WorldTest, ATrapBehindPredictedValuesIsKnownToBeBehindThem) {
+  program(R"(
+define i64 @f(ptr %p) {
+  %a = load i64, ptr %p, align 8
+  %b = load i64, ptr %p, align 8
+  %r = urem i64 %a, %b
+  %v = insertelement <2 x i64> zeroinitializer, i64 %b, i64 0
+  %w = udiv <2 x i64> %v, %v
+  %s = extractelement <2 x i64> %w, i64 1
+  ret i64 %s
+})");
+  for (const std::uint64_t divisor : {0, 3}) {  // traps at the first division, or at the vector's
+    builder_ = {};
+    call(0, 0, {0x1000});
+    thread(0).value(0, divisor, 8);
+    thread(0).end(1, EndKind::kCutOff, 8);
+    expect_verified(replay(), 0);
+  }
+}
+
+TEST_F(WorldTest, InstructionsAreCounted) {
+  program(kIncrement);
+  call(0, 0, {0x1000});
+  thread(0).value(0, 41, 4);
+  sequencer(0, 0, mix({{0x1004, 42}}));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  Result<Summary> summary = replay(Variant::kCounted);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->threads[0].instructions, 5u);
+  EXPECT_EQ(replay()->threads[0].instructions, 0u);
 }
 
 TEST_F(WorldTest, ACallBackOfNoFunctionIsADivergence) {

@@ -14,8 +14,9 @@
 #pragma once
 
 #include "runtime/abi.h"
+#include "runtime/sequencer_coding.h"
 
-#define DEADHEAT_RECORD_ABI_VERSION 2u
+#define DEADHEAT_RECORD_ABI_VERSION 3u
 
 enum {
   // The predictor: 2^20 granules of 8 bytes, so at most 16 MiB per thread, touched on demand.
@@ -67,8 +68,10 @@ typedef struct DhRecord {
   uint32_t thread;   // the thread's number, 0 the main thread
   uint32_t waiting;  // futex: 1 while the program waits for room
   uint32_t os_id;
-  uint64_t last_number;  // of the thread's last sequencer (deltas are logged)
+  uint64_t next_number;  // the least that the thread's next sequencer can have (differences are logged)
   uint64_t last_object;
+  uint64_t last_hash;  // at the last sequencer
+  DhCoding* coding;
   uint64_t regions;
   uint32_t attention;  // something waits for the thread's next hook: a signal to deliver
   uint32_t inside;     // depth of runtime functions at work on this thread
@@ -122,7 +125,9 @@ static inline uint64_t dh_record_mix(uint64_t hash, uint64_t address, uint64_t v
   return (hash ^ (address + value * UINT64_C(0xD6E8FEB86659FD93))) * UINT64_C(0x9E3779B97F4A7C15);
 }
 // What a sequencer says of it: the highest bits, which depend on all the others. Few are enough: the hash is
-// never reset, so what one sequencer misses the next ones see.
+// never reset, so what one sequencer misses the next ones see, and the thread's last one has all of it.
+static inline uint8_t dh_record_short_digest(uint64_t hash) { return (uint8_t)(hash >> 56); }
+// In version 1 of the format.
 static inline uint16_t dh_record_digest(uint64_t hash) { return (uint16_t)(hash >> 48); }
 
 DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhRecord* __dh_record;
@@ -180,6 +185,16 @@ DH_HOOK void __dh_rec_store8(void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_store_any2(void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_store_any4(void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_store_any8(void* address, uint64_t value, DH_COPIES);
+// Words in a row, of vectors.
+DH_HOOK void __dh_rec_load16(const void* address, uint64_t a, uint64_t b, DH_COPIES);
+DH_HOOK void __dh_rec_load32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES);
+DH_HOOK void __dh_rec_load_any16(const void* address, uint64_t a, uint64_t b, DH_COPIES);
+DH_HOOK void __dh_rec_load_any32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                                 DH_COPIES);
+DH_HOOK void __dh_rec_store16(void* address, uint64_t a, uint64_t b, DH_COPIES);
+DH_HOOK void __dh_rec_store32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES);
+DH_HOOK void __dh_rec_store_any16(void* address, uint64_t a, uint64_t b, DH_COPIES);
+DH_HOOK void __dh_rec_store_any32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES);
 
 // Not inlined: any size up to 8 bytes, anywhere.
 DH_HOOK void __dh_rec_load_any(const void* address, uint64_t value, uint32_t size);

@@ -214,7 +214,7 @@ class Writer(RecordingTest):
     def start(self, words, folder="r"):
         arena = os.memfd_create("arena", 0)
         os.ftruncate(arena, 4096)
-        os.pwrite(arena, (0x616e657261686400).to_bytes(8, "little") + (2).to_bytes(4, "little"), 0)
+        os.pwrite(arena, (0x616e657261686400).to_bytes(8, "little") + (3).to_bytes(4, "little"), 0)
         os.makedirs(self.path(folder + "/modules"), exist_ok=True)
         environment = {**self.environment, "DEADHEAT_OPTIONS": f"record={self.path(folder)} arena={arena}"}
         program = subprocess.Popen([FAKE, *words], env=environment, pass_fds=[arena], stdout=subprocess.PIPE)

@@ -149,21 +149,35 @@ void FunctionRecorder::opaque(IRBuilder<>& builder, uint32_t site, Value* value)
   }
 }
 
+namespace {
+// How many pieces from `first` on, 8 bytes each, one hook can take.
+size_t words_at_once(ArrayRef<Piece> pieces, size_t first) {
+  size_t whole = 0;
+  while (first + whole < pieces.size() && pieces[first + whole].size == 8) ++whole;
+  return whole >= 4 ? 4 : whole >= 2 ? 2 : 1;
+}
+}  // namespace
+
 void FunctionRecorder::access(IRBuilder<>& builder, const char* kind, Value* pointer, Align align,
                               Value* value) {
   const SmallVector<Piece, 4> pieces = pieces_of(value->getType(), module_.getDataLayout());
   const SmallVector<Value*, 4> words = to_words(builder, value);
-  for (size_t i = 0; i < pieces.size(); ++i) {
+  const bool is_vector = !value->getType()->isAggregateType();
+  for (size_t i = 0, count = 1; i < pieces.size(); i += count) {
     const auto [offset, size] = pieces[i];
     Value* const address =
         offset == 0 ? pointer : builder.CreateConstGEP1_64(builder.getInt8Ty(), pointer, offset);
     const std::string name = std::string("__dh_rec_") + kind;
     if (!isPowerOf2_32(size)) {
       hooks_.call(builder, name + "_any", {address, words[i], builder.getInt32(size)});
+      count = 1;
       continue;
     }
+    count = is_vector ? words_at_once(pieces, i) : 1;
     const bool is_aligned = commonAlignment(align, offset).value() >= size;
-    value_hook(builder, name + (is_aligned ? "" : "_any") + std::to_string(size), {address, words[i]});
+    SmallVector<Value*, 5> arguments = {address};
+    arguments.append(words.begin() + i, words.begin() + i + count);
+    value_hook(builder, name + (is_aligned ? "" : "_any") + std::to_string(size * count), arguments);
   }
 }
 

@@ -11,7 +11,10 @@
 namespace deadheat::record {
 namespace {
 
-constexpr uint64_t kPredictorBytes = kDhGranules * sizeof(DhGranule);
+// What a thread predicts by: values, a few granules behind them that are always empty (value_hooks.h,
+// load_words), then sequencers.
+constexpr uint64_t kTableBytes = kDhGranules * sizeof(DhGranule) + 4096;
+constexpr uint64_t kPredictorBytes = kTableBytes + ((sizeof(DhCoding) + 4095) & ~uint64_t{4095});
 
 int memory = -1;  // the arena's descriptor
 DhRecord* mapped[kDhMaxSlots];
@@ -43,6 +46,7 @@ DhRecord* map_slot(uint32_t slot) {
 void give_predictor(DhRecord* record, void* pages) {
   record->own_table = static_cast<DhGranule*>(pages);
   record->table = record->own_table;
+  record->coding = reinterpret_cast<DhCoding*>(static_cast<uint8_t*>(pages) + kTableBytes);
 }
 
 // REQUIRES: slots_lock held.

@@ -61,6 +61,31 @@ void __dh_rec_store_any8(void* address, uint64_t value, DH_COPIES) {
   store<uint64_t, true>(DH_NUMBER(address), value, DH_AT);
 }
 
+void __dh_rec_load16(const void* address, uint64_t a, uint64_t b, DH_COPIES) {
+  load_words<2, false>(DH_NUMBER(address), {{a, b}}, DH_AT);
+}
+void __dh_rec_load32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
+  load_words<4, false>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+}
+void __dh_rec_load_any16(const void* address, uint64_t a, uint64_t b, DH_COPIES) {
+  load_words<2, true>(DH_NUMBER(address), {{a, b}}, DH_AT);
+}
+void __dh_rec_load_any32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
+  load_words<4, true>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+}
+void __dh_rec_store16(void* address, uint64_t a, uint64_t b, DH_COPIES) {
+  store_words<2, false>(DH_NUMBER(address), {{a, b}}, DH_AT);
+}
+void __dh_rec_store32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
+  store_words<4, false>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+}
+void __dh_rec_store_any16(void* address, uint64_t a, uint64_t b, DH_COPIES) {
+  store_words<2, true>(DH_NUMBER(address), {{a, b}}, DH_AT);
+}
+void __dh_rec_store_any32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
+  store_words<4, true>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+}
+
 uint64_t __dh_rec_relaxed_load1(void* address, DH_COPIES) { return relaxed_load<uint8_t>(address, DH_AT); }
 uint64_t __dh_rec_relaxed_load2(void* address, DH_COPIES) { return relaxed_load<uint16_t>(address, DH_AT); }
 uint64_t __dh_rec_relaxed_load4(void* address, DH_COPIES) { return relaxed_load<uint32_t>(address, DH_AT); }

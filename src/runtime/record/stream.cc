@@ -83,14 +83,38 @@ void end_stream(DhRecord* record, EndKind kind, int status) {
 void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
   if (record->is_off != 0) return;
   uint64_t const number = __atomic_fetch_add(&arena->next_number, 1, __ATOMIC_SEQ_CST);
-  Item item(record, kTagSequencer);
-  item.byte(kind);
-  item.varint(number - record->last_number);
-  item.signed_varint(object - record->last_object);
-  item.word(dh_record_digest(record->hash), 2);
-  item.varint(extra);
-  record->last_number = number;
+  DhCoding* const coding = record->coding;
+  const DhCodedSequencer* const predicted = dh_predicted(coding);
+  uint64_t const step = number - record->next_number;
+  bool const is_kind_predicted = predicted->kind == kind && predicted->extra == extra;
+  uint32_t const object_is = predicted->object == object     ? kDhObjectPredicted
+                             : coding->held[0] == object     ? kDhObjectHeld
+                             : record->last_object == object ? kDhObjectLast
+                                                             : kDhObjectExplicit;
+  // The last sequencer of a thread has all of the hash, and so has a fault: which store it was is found by
+  // it.
+  bool const is_whole = kind == kThreadFinishing || (kind == kAcquire && extra != 0);
+  bool const has_hash = is_whole || record->hash != record->last_hash;
+  {
+    Item item(record, kTagCodedSequencer);
+    item.byte(static_cast<uint8_t>(object_is | (is_kind_predicted ? kDhKindPredicted : 0) |
+                                   (has_hash ? kDhHashFollows : 0) |
+                                   (step < kDhLongStep ? step : kDhLongStep) << kDhStepShift));
+    if (step >= kDhLongStep) item.varint(step - kDhLongStep);
+    if (!is_kind_predicted) {
+      item.byte(kind);
+      item.varint(extra);
+    }
+    if (object_is == kDhObjectExplicit) item.signed_varint(object - record->last_object);
+    if (is_whole)
+      item.word(record->hash);
+    else if (has_hash)
+      item.byte(dh_record_short_digest(record->hash));
+  }
+  dh_coding_advance(coding, kind, object, extra);
+  record->next_number = number + 1;
   record->last_object = object;
+  record->last_hash = record->hash;
   ++record->regions;
 }
 

@@ -21,6 +21,7 @@ enum Tag : uint8_t {
   kTagNote = 10,
   kTagEnd = 11,
   kTagMoreWords = 12,
+  kTagCodedSequencer = 13,
 };
 
 enum Sequencer : uint8_t {

@@ -73,4 +73,39 @@ DH_ALWAYS_INLINE void store(uint64_t address, uint64_t value, Copies at) {
     __dh_rec_store_slow(at.record, address, value, sizeof(T));
 }
 
+// Several words in a row, of a vector: one test for all of them. Words that lie in two granules each, and
+// those at the end of the table, whose successors are never filled, are the slow path's business.
+template <uint32_t kWords>
+struct Words {
+  uint64_t word[kWords];
+};
+
+template <uint32_t kWords, bool kMayCross>
+DH_ALWAYS_INLINE void load_words(uint64_t address, Words<kWords> value, Copies at) {
+  const DhGranule* const granule = dh_granule_of(table_of(at.record), address);
+  uint64_t difference = kMayCross ? address & 7 : 0;
+  for (uint32_t i = 0; i < kWords; ++i)
+    difference |= (granule[i].address ^ (address + 8 * i)) | (granule[i].bytes ^ value.word[i]);
+  if (__builtin_expect(difference == 0, 1)) {
+    at.record->run = at.run += kWords;
+    return;
+  }
+  for (uint32_t i = 0; i < kWords; ++i) __dh_rec_load_slow(at.record, address + 8 * i, value.word[i], 8);
+  reload(at);
+}
+
+template <uint32_t kWords, bool kMayCross>
+DH_ALWAYS_INLINE void store_words(uint64_t address, Words<kWords> value, Copies at) {
+  for (uint32_t i = 0; i < kWords; ++i) at.hash = dh_record_mix(at.hash, address + 8 * i, value.word[i]);
+  at.record->hash = at.hash;
+  DhGranule* const granule = dh_granule_of(table_of(at.record), address);
+  uint64_t difference = kMayCross ? address & 7 : 0;
+  for (uint32_t i = 0; i < kWords; ++i) difference |= granule[i].address ^ (address + 8 * i);
+  if (__builtin_expect(difference == 0, 1)) {
+    for (uint32_t i = 0; i < kWords; ++i) granule[i].bytes = value.word[i];
+    return;
+  }
+  for (uint32_t i = 0; i < kWords; ++i) __dh_rec_store_slow(at.record, address + 8 * i, value.word[i], 8);
+}
+
 }  // namespace deadheat::record
