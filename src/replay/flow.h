@@ -27,9 +27,8 @@
 //   - memory that invisible code moves with no library function that the runtime knows
 //   - registers of inline assembly keep their labels, memory that it writes does not
 //
-// Cost: a label operation per operation of the program and a map look-up per access; `deadheat replay
-// --follow` is about twice an observed replay. Tested by flow_test.cc, construct by construct, and
-// tests/replay/follow.py.
+// Cost: a label operation per operation of the program and a map look-up per access. Tested by flow_test.cc,
+// construct by construct, and tests/replay/follow.py.
 #pragma once
 
 #include <array>

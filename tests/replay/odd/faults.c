@@ -1,5 +1,5 @@
-// Faults that the program's own handlers catch, in loads, stores, copies and divisions; each with more stores behind it, which
-// must not happen in a replay either.
+// Faults that the program's own handlers catch, in loads, stores, copies and divisions; each with more stores
+// behind it, which must not happen in a replay either.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
