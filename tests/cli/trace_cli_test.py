@@ -201,7 +201,7 @@ class Budgets(TraceCliTest):
         with open(self.path("sections.std"), "w") as file:
             for i in range(3_300):
                 file.write(f"T{i % 1000}|acq(l)|1\nT{i % 1000}|w(x{i % 7})|2\nT{i % 1000}|rel(l)|3\n")
-        self.assertEqual(self.deadheat("analyze", "--detectors", "cp", "--solver-seconds", "0.2", "sections.std"), 0)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "cp", "--solver-seconds", "0.001", "sections.std"), 0)
         self.assertIn("incomplete: cp decided nothing", self.err)
         self.assertLess(self.seconds, 2 * SLACK)
 
