@@ -201,12 +201,10 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
 size_t covered_run(const Thread* thread, const DhCell* cell, size_t count, bool write) {
   uint64_t const floor = thread->hot->floor;
   uint64_t const need = 0xff | (write ? uint64_t{kDhWriteBit} : 0);
-  uint64_t const look = need | kMustNot;
-  auto const misses = [=](uint64_t half) { return ((half - floor) ^ need) & look; };
   size_t i = 0;
   for (; i < count; ++i) {
-    if (misses(__atomic_load_n(&cell[i].half[0], __ATOMIC_RELAXED)) == 0) continue;
-    if (write || misses(__atomic_load_n(&cell[i].half[1], __ATOMIC_RELAXED)) != 0) break;
+    if (missing(cell[i].half[0], floor, need) == 0) continue;
+    if (write || missing(cell[i].half[1], floor, need) != 0) break;
   }
   return i;
 }

@@ -11,13 +11,11 @@
 // Most atomics never carry anything: counters, flags, marks that are relaxed. As long as nobody released to a
 // granule, its cell may stay short, and an operation that releases nothing is an access like any other:
 //   - Whoever is about to release makes the cell fat first. A load that finds the cell short after it has
-//   read
-//     the value has read one that carries nothing.
+//     read the value has read one that carries nothing.
 //   - Stores and read-modify-writes are part of the order in which the location changes, and must know on
-//   which side
-//     of the first release they stand. They hold one of some locks that are shared by address (`quiet_lock`)
-//     from looking at the cell to having changed the value; who releases first makes the cell fat, then waits
-//     for that lock to be free.
+//     which side of the first release they stand. They hold one of some locks that are shared by address
+//     (`quiet_lock`) from looking at the cell to having changed the value; who releases first makes the cell
+//     fat, then waits for that lock to be free.
 #include "runtime/abi.h"
 #include "runtime/lane.h"
 #include "runtime/platform/spinlock.h"
@@ -289,10 +287,8 @@ class QuietAccess {
   bool is_covered(bool write) const {
     uint64_t const need = mask_of(address_, size_) | (write ? uint64_t{kDhWriteBit} : 0);
     uint64_t const floor = thread_->hot->floor;
-    auto const covers = [=](uint64_t half) {
-      return (((half - floor) ^ need) & (need | kOutsideWindow)) == 0;
-    };
-    return covers(seen_.half[0]) || covers(seen_.half[1]);
+    return missing_in(seen_.half[0], floor, need, kOutsideWindow) == 0 ||
+           missing_in(seen_.half[1], floor, need, kOutsideWindow) == 0;
   }
 
   void record(bool write, uintptr_t pc) {

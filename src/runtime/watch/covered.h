@@ -13,10 +13,12 @@ constexpr uint64_t kOutsideWindow = ~((uint64_t{1} << (kDhEpochShift + kDhLabelW
 constexpr uint64_t kMustNot = kOutsideWindow | kDhAtomicBit;
 
 // Zero if `half` is an access of this thread that covers one that needs the bits `need`: the rule of
-// inline_hooks.cc, without a branch.
+// inline_hooks.cc, without a branch. An atomic access is covered by atomic ones, too: kOutsideWindow.
+constexpr uint64_t missing_in(uint64_t half, uint64_t floor, uint64_t need, uint64_t must_not = kMustNot) {
+  return ((half - floor) ^ need) & (need | must_not);
+}
 inline uint64_t missing(const uint64_t& half, uint64_t floor, uint64_t need) {
-  uint64_t const h = __atomic_load_n(&half, __ATOMIC_RELAXED);
-  return ((h - floor) & kMustNot) | (~h & need);
+  return missing_in(__atomic_load_n(&half, __ATOMIC_RELAXED), floor, need);
 }
 
 inline bool is_covered(const DhCell* cell, uint64_t floor, uint64_t need) {

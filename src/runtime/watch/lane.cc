@@ -329,7 +329,13 @@ void thread_not_joined() {
   watch::thread_not_joined(joiner);
 }
 
-void waits_may_be_cut_short() { watch::waits_may_be_cut_short(); }
+void waits_may_be_cut_short() {
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return watch::waits_may_be_cut_short();
+  // A handler that came while the registry is locked would wait for it for ever.
+  Inside const inside(thread);
+  watch::waits_may_be_cut_short();
+}
 
 void thread_detached(ThreadRef* thread) {
   if (thread == nullptr) return;

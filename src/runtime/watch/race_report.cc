@@ -152,14 +152,13 @@ void append_locks_held(Text& text, const Thread* thread) {
 
 struct StackSearch {
   uintptr_t address;
-  Thread* owner;
+  const Thread* owner;
   const DhFrameInfo* frame;
   unsigned variable;
   uintptr_t variable_address;
 };
 
-void search_stack(Thread* thread, void* argument) {
-  auto* const s = static_cast<StackSearch*>(argument);
+void search_stack(const Thread* thread, StackSearch* s) {
   bool const is_owner = s->address >= thread->stack_low && s->address < thread->stack_high;
   // A fiber's stack is wherever the program has put it: only its frames know.
   if (s->frame != nullptr || (!is_owner && !thread->fiber)) return;
@@ -189,7 +188,9 @@ void search_stack(Thread* thread, void* argument) {
 void append_variable(Text& text, uintptr_t address) {
   text.append("\"var\":{");
   StackSearch search{address, nullptr, nullptr, 0, 0};
-  for_each_live(search_stack, &search);
+  with_live_threads([&search](const Thread* first, uint32_t, uint32_t) {
+    for (const Thread* t = first; t != nullptr; t = t->next_live) search_stack(t, &search);
+  });
   HeapBlock block{};
   if (search.frame == nullptr && heap_find(address, &block)) {
     text.append("\"kind\":\"heap\",\"addr\":\"0x%lx\",\"size\":%zu,\"thread\":%u,\"stack\":", block.address,

@@ -541,11 +541,6 @@ Statistics total_statistics() {
   return total;
 }
 
-void for_each_live(void (*visit)(Thread*, void*), void* argument) {
-  SpinGuard const guard(registry_lock);
-  for (Thread* t = live_threads; t != nullptr; t = t->next_live) visit(t, argument);
-}
-
 void visit_live(bool wait, LiveVisitor visit, void* argument) {
   if (wait)
     registry_lock.lock();

@@ -188,8 +188,6 @@ ThreadInfo* thread_info_at(Epoch epoch);  // who made an access with this epoch
 ThreadInfo* thread_info(uint32_t id);
 uint32_t threads_created();
 Statistics total_statistics();
-// Calls `visit` for every live thread, with the registry locked.
-void for_each_live(void (*visit)(Thread*, void*), void* argument);
 // Calls `visit` with the list of live threads, how many they are, and how many slots were ever used; the
 // registry is locked meanwhile. `wait`: if it is in use; otherwise nothing is done then.
 using LiveVisitor = void (*)(const Thread* first, uint32_t count, uint32_t slots, void* argument);
