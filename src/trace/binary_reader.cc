@@ -52,7 +52,7 @@ class Input {
     if (file_ != nullptr) return file_->read_at(offset, out);
     if (offset >= bytes_.size()) return std::size_t{0};
     const std::size_t count = std::min<std::size_t>(out.size(), bytes_.size() - offset);
-    std::memcpy(out.data(), bytes_.data() + offset, count);
+    std::copy_n(bytes_.data() + offset, count, out.data());
     return count;
   }
   std::uint64_t size() const { return file_ != nullptr ? file_->size() : bytes_.size(); }
