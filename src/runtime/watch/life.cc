@@ -22,7 +22,7 @@ void check_end_where_touched(Thread* thread, uintptr_t address, size_t size, uin
     uintptr_t const step = chunk != nullptr ? kPage : kWholeChunk;
     uintptr_t const next = (at & ~(step - 1)) + step;
     uintptr_t const stop = next < end && next > at ? next : end;
-    if (chunk != nullptr && chunk->touched[cell_index(at) / kPageCells] != 0) {
+    if (chunk != nullptr && is_written(chunk, cell_index(at) / kPageCells)) {
       check_access(thread, {at, stop - at, AccessType::kFree, pc});
     }
     at = stop;

@@ -79,37 +79,67 @@ void clear_cell(DhCell* cell) {
   }
 }
 
-// Runs of whole pages longer than this are given back instead of zeroed.
-constexpr size_t kPagesWorthReturning = 32;
+// Longer runs of whole pages are given back instead of zeroed. Where the memory is about to be used, that
+// must be long: getting a page back costs more than zeroing it.
+constexpr size_t worth_returning(MemoryIs memory) { return memory == MemoryIs::kInUse ? 512 : 32; }
 
-void clear_pages(Chunk* chunk, size_t first, size_t last) {
+void clear_pages(Chunk* chunk, size_t first, size_t last, MemoryIs memory) {
   for (size_t page = first; page < last;) {
-    if (chunk->touched[page] == 0) {
+    if (chunk->page_state[page] == kUntouched) {
       ++page;
       continue;
     }
     size_t run = page;
-    while (run < last && chunk->touched[run] != 0) {
-      if (chunk->may_be_fat[run] != 0) {
-        for (size_t i = run * kPageCells; i < (run + 1) * kPageCells; ++i) {
-          if (is_fat(chunk->cells[i])) clear_cell(&chunk->cells[i]);
-        }
-        chunk->may_be_fat[run] = 0;
+    for (; run < last && chunk->page_state[run] != kUntouched; ++run) {
+      if (chunk->may_be_fat[run] == 0) continue;
+      for (size_t i = run * kPageCells; i < (run + 1) * kPageCells; ++i) {
+        if (is_fat(chunk->cells[i])) clear_cell(&chunk->cells[i]);
       }
-      chunk->touched[run] = 0;
-      ++run;
+      chunk->may_be_fat[run] = 0;
     }
-    void* const at = &chunk->cells[page * kPageCells];
-    size_t const size = (run - page) * 4096;
-    if (run - page < kPagesWorthReturning ||
-        platform::failed(platform::sys_madvise(at, size, MADV_DONTNEED))) {
-      platform::zero(at, size);
+    void* const from = &chunk->cells[page * kPageCells];
+    bool const returned = run - page >= worth_returning(memory) &&
+                          !platform::failed(platform::sys_madvise(from, (run - page) * 4096, MADV_DONTNEED));
+    for (; page < run; ++page) {
+      if (!returned && chunk->page_state[page] == kWritten)
+        platform::zero(&chunk->cells[page * kPageCells], 4096);
+      chunk->page_state[page] = returned ? kUntouched : kReady;
     }
-    page = run;
   }
 }
 
+// How many pages to ask for from `page` on; 1: the neighbourhood does not look as if more would be needed.
+size_t pages_to_expect(const Chunk* chunk, size_t page) {
+  auto const touched = [chunk](size_t at) {
+    return at < kChunkPages && __atomic_load_n(&chunk->page_state[at], __ATOMIC_RELAXED) != kUntouched;
+  };
+  constexpr size_t kFew = 16;
+  constexpr size_t kMany = 64;
+  if (!touched(page - 1) && !touched(page + 1)) return 1;
+  size_t const most = touched(page - kMany) ? kMany : kFew;
+  size_t count = 1;
+  while (count < most && page + count < kChunkPages && !touched(page + count)) ++count;
+  return count;
+}
+
 }  // namespace
+
+void touch_page(Chunk* chunk, size_t page) {
+  if (__atomic_exchange_n(&chunk->page_state[page], uint8_t{kWritten}, __ATOMIC_RELAXED) != kUntouched)
+    return;
+  size_t const count = pages_to_expect(chunk, page);
+  // Kernels before 5.14 do not know it, and there may be no memory to be had: then page by page, as needed.
+  constexpr int kPopulateWrite = 23;
+  if (count == 1 || platform::failed(platform::sys_madvise(&chunk->cells[page * kPageCells], count * 4096,
+                                                           kPopulateWrite))) {
+    return;
+  }
+  for (size_t i = page + 1; i < page + count; ++i) {
+    uint8_t expected = kUntouched;
+    __atomic_compare_exchange_n(&chunk->page_state[i], &expected, uint8_t{kReady}, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+  }
+}
 
 void FatCell::reserve(unsigned size) {
   if (size <= capacity()) return;
@@ -183,7 +213,7 @@ FatCell* make_fat(Chunk* chunk, DhCell* cell) {
   }
 }
 
-void clear_shadow(uintptr_t address, size_t size) {
+void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
   uintptr_t at = address & ~uintptr_t{7};
   uintptr_t const end = (address + size + 7) & ~uintptr_t{7};
   while (at < end) {
@@ -202,7 +232,7 @@ void clear_shadow(uintptr_t address, size_t size) {
     size_t const edge = whole_first < whole_last ? whole_first * kPageCells : last;
     auto const clear_cells = [chunk](size_t from, size_t to) {
       for (size_t i = from; i < to; ++i) {
-        if (chunk->touched[i / kPageCells] == 0) {
+        if (!is_written(chunk, i / kPageCells)) {
           i |= kPageCells - 1;
           continue;
         }
@@ -217,7 +247,7 @@ void clear_shadow(uintptr_t address, size_t size) {
     };
     clear_cells(first, edge);
     if (whole_first < whole_last) {
-      clear_pages(chunk, whole_first, whole_last);
+      clear_pages(chunk, whole_first, whole_last, memory);
       clear_cells(whole_last * kPageCells, last);
     }
     at = stop;

@@ -4,8 +4,12 @@
 // needed. So nothing depends on where the kernel puts the program, and address space is used in proportion to
 // the program's: it works under any randomisation, under `ulimit -v` and in sandboxes.
 //
-// Beside its cells a chunk notes which of their pages were ever written, and which may hold fat cells:
-// clearing memory that nobody touched costs nothing, and clearing a lot gives the pages back to the kernel.
+// Beside its cells a chunk notes what is known of their pages, and which may hold fat cells: clearing memory
+// that nobody touched costs nothing, and clearing a lot gives the pages back to the kernel.
+//
+// The hook reads a cell before the slow path writes it. Left to itself the kernel maps its page of zeroes for
+// the read and replaces it for the write, which interrupts all processors the program runs on. So where pages
+// are touched one after the other, the slow path asks for the next ones before they are looked at.
 #pragma once
 
 #include <stddef.h>
@@ -20,10 +24,25 @@ inline constexpr size_t kChunkCells = size_t{1} << (kDhChunkBits - 3);
 inline constexpr size_t kPageCells = 4096 / sizeof(DhCell);  // one page of shadow: 2 KiB of the program
 inline constexpr size_t kChunkPages = kChunkCells / kPageCells;
 
+enum PageState : uint8_t {
+  kUntouched,  // nothing in it, perhaps no memory
+  kWritten,    // since it was last cleared
+  kReady,      // nothing in it, but it has memory
+};
+
+// A small block of the heap, noted where it begins (heap.cc): allocators give out no two within 32 bytes.
+struct alignas(16) SmallBlock {
+  uint64_t size_and_offset;  // 0: none begins here
+  uint32_t stack;
+  uint32_t thread;
+};
+inline constexpr size_t kCellsPerBlock = 4;
+
 struct Chunk {
   DhCell cells[kChunkCells];
-  uint8_t touched[kChunkPages];  // the page was written since it was last cleared
+  uint8_t page_state[kChunkPages];  // PageState
   uint8_t may_be_fat[kChunkPages];
+  SmallBlock blocks[kChunkCells / kCellsPerBlock];
 };
 
 inline Chunk* existing_chunk(uintptr_t address) {
@@ -43,13 +62,17 @@ constexpr size_t cell_index(uintptr_t address) {
   return (address & ((uintptr_t{1} << kDhChunkBits) - 1)) >> 3;
 }
 
+inline bool is_written(const Chunk* chunk, size_t page) {
+  return __atomic_load_n(&chunk->page_state[page], __ATOMIC_RELAXED) == kWritten;
+}
+__attribute__((preserve_most, noinline, cold)) void touch_page(Chunk* chunk, size_t page);
 inline void note_touched(Chunk* chunk, size_t index) {
-  uint8_t* const touched = &chunk->touched[index / kPageCells];
-  if (__atomic_load_n(touched, __ATOMIC_RELAXED) == 0) __atomic_store_n(touched, 1, __ATOMIC_RELAXED);
+  if (__builtin_expect(!is_written(chunk, index / kPageCells), 0)) touch_page(chunk, index / kPageCells);
 }
 
 // The memory is new: whatever was known of these bytes is forgotten.
-void clear_shadow(uintptr_t address, size_t size);
+enum class MemoryIs { kInUse, kGone };
+void clear_shadow(uintptr_t address, size_t size, MemoryIs memory = MemoryIs::kInUse);
 
 // The cell's FatCell if it has one, locked; null otherwise.
 inline FatCell* lock_existing_fat(DhCell* cell) {
