@@ -65,36 +65,59 @@ void __dh_module_init(uint32_t abi_version, const char* mode) {
   note_instrumented(DH_PC);
 }
 
+// Each way hands over to the next one having done nothing; each is a function of its own, because a longer
+// one saves more registers.
 namespace {
-__attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {
+__attribute__((noinline, preserve_most)) void read_slowest(const void* address, uint32_t size, uintptr_t pc) {
   if (quickly<false>(address, size, pc, 0)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, pc, 0, false);
 }
-__attribute__((noinline, preserve_most)) void write_slower(void* address, uint32_t size, uintptr_t pc,
-                                                           uint64_t value) {
+__attribute__((noinline, preserve_most)) void write_slowest(void* address, uint32_t size, uintptr_t pc,
+                                                            uint64_t value) {
   if (quickly<true>(address, size, pc, value)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, pc, value, true);
 }
-}  // namespace
 
-namespace {
-__attribute__((always_inline)) inline void read_slow(const void* address, uint32_t size, uintptr_t pc) {
-  if (nobody_to_race_with()) return;
+bool may_be_quick(const Thread* thread) {
+  return __builtin_expect(thread != nullptr && thread->may_be_quick(), 1);
+}
+
+__attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
+  if (may_be_quick(thread) &&
       quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
     return;
   }
+  read_slowest(address, size, pc);
+}
+__attribute__((noinline, preserve_most)) void write_slower(void* address, uint32_t size, uintptr_t pc,
+                                                           uint64_t value) {
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) && quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+    return;
+  }
+  write_slowest(address, size, pc, value);
+}
+
+__attribute__((noinline, preserve_most)) void read_again(const void* address, uint32_t size, uintptr_t pc) {
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) && renews_read(thread, reinterpret_cast<uintptr_t>(address), size, pc)) return;
   read_slower(address, size, pc);
+}
+
+__attribute__((always_inline)) inline void read_slow(const void* address, uint32_t size, uintptr_t pc) {
+  if (nobody_to_race_with()) return;
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) && supersedes_one<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc))
+    return;
+  read_again(address, size, pc);
 }
 __attribute__((always_inline)) inline void write_slow(void* address, uint32_t size, uint64_t value,
                                                       uintptr_t pc) {
   if (nobody_to_race_with()) return;
   Thread* const thread = current_thread;
-  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
-      quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+  if (may_be_quick(thread) && supersedes_one<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc))
     return;
-  }
   write_slower(address, size, pc, value);
 }
 }  // namespace

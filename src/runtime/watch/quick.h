@@ -209,6 +209,84 @@ inline StackId site_stack(Thread* thread, uintptr_t pc, uint32_t size_and_kind) 
   return site != nullptr ? site->stack : 0;
 }
 
+// What most accesses find, in as few registers as it takes, because each of them is saved and restored: a
+// cell that has nothing, or one record, which this access supersedes or, made at the same place, adds bytes
+// to. What is said of quickest_access holds here, too.
+template <bool kWrite>
+__attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintptr_t address, uint32_t size,
+                                                          uintptr_t pc) {
+  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+  DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
+  if (__builtin_expect(cells == nullptr || mask > 0xff, 0)) return false;
+  size_t const index = cell_index(address);
+  DhCell* const cell = cells + index;
+  uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
+  uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
+  // A second record, a long cell, or atomic accesses.
+  if ((h1 & ~quick::kHalfShape) != 0 || (h0 & kDhAtomicBit) != 0) return false;
+  const DhHot* const hot = thread->hot;
+  uint64_t next0 = hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
+  bool const adds = ((h0 ^ next0) & ~(quick::kHalfShape | 0xff)) == 0 && (h0 & 0xff & ~mask) != 0;
+  if (adds) {
+    next0 |= h0 & 0xff;
+  } else {
+    if ((h0 & 0xff & ~mask) != 0 || (!kWrite && (h0 & kDhWriteBit) != 0) || !quick::ordered(thread, h0))
+      return false;
+    if ((h0 | h1) == 0) note_touched(reinterpret_cast<Chunk*>(cells), index);
+  }
+
+  uint64_t const key = quick::site_key(pc, size | (kWrite ? kWriteSite : 0));
+  uint64_t const context = quick::site_context(hot->next_frame[-1].context, thread->lockset);
+  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
+  uint64_t next1 = site->alone_in_half[1];
+  next0 |= site->alone_in_half[0];
+  __asm__ volatile("" : : : "memory");
+  if (__builtin_expect(site->key != key || site->context != context, 0)) return false;
+  if (adds && (((h0 ^ next0) & quick::kHalfShape) != 0 || h1 != next1)) return false;
+  thread->span.note_used();
+  ++thread->statistics.slow_accesses;
+  if (__builtin_expect(--thread->until_known < 0, 0)) return false;
+  return compare_and_swap_cell(cell, {{h0, h1}}, {{next0, next1}});
+}
+
+// What two threads do that both read something again and again, a table or a setting: the cell has a read of
+// this thread, which this one supersedes, and another thread's, which it knows nothing of. (So not everybody
+// knows that one, and whether everybody knows the first does not matter: it goes in any case.) What is said
+// of quickest_access holds here, too.
+__attribute__((always_inline)) inline bool renews_read(Thread* thread, uintptr_t address, uint32_t size,
+                                                       uintptr_t pc) {
+  DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
+  if (__builtin_expect(cells == nullptr, 0)) return false;
+  DhCell* const cell = cells + cell_index(address);
+  uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
+  uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
+  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+  const DhHot* const hot = thread->hot;
+  uint64_t const now = hot->floor | mask;
+  constexpr uint64_t kNeither = kDhWriteBit | kDhAtomicBit;
+  if (((h0 ^ now) >> (64 - kDhSlotBits)) != 0 || (h1 & 0xff) == 0 ||
+      ((h0 | h1) & (kNeither | (~mask & 0xff))) != 0 || quick::ordered(thread, h1)) {
+    return false;
+  }
+  uint64_t const key = quick::site_key(pc, size);
+  uint64_t const context = quick::site_context(hot->next_frame[-1].context, thread->lockset);
+  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
+  StackId const stack = site->stack;
+  __asm__ volatile("" : : : "memory");
+  if (__builtin_expect(site->key != key || site->context != context, 0)) return false;
+  constexpr auto kHow = static_cast<uint32_t>(Move::kBeforeSecond);
+  ShapeId const shape = shape_of({{h0, h1}});
+  const QuickCache::Known& known = thread->quick.known[quick::move_index(shape, kHow, stack)];
+  DhCell const next = quick::with_shape(now, h1, known.shape);
+  __asm__ volatile("" : : : "memory");
+  if (__builtin_expect(known.old_shape != shape || known.stack != stack || known.how != kHow, 0))
+    return false;
+  thread->span.note_used();
+  ++thread->statistics.slow_accesses;
+  if (__builtin_expect(--thread->until_known < 0, 0)) return false;
+  return compare_and_swap_cell(cell, {{h0, h1}}, next);
+}
+
 // The quickest way, for what is nearly always there: nothing, records that this one supersedes, a write that
 // this read saw. No lock is taken and nothing but the cell is changed, so that signals and fork(2) need not
 // be kept away; a handler that runs in between may change the tables, which is why what is taken from an
