@@ -65,8 +65,15 @@ extern bool hears_acquired_locks;
 #else
 inline constexpr bool hears_acquired_locks = false;
 #endif
+//
+// A lock that is an object of the program is read by every use, so that using one that is not yet, or no
+// longer, one is the race it is: `wanted` before the real call; afterwards `acquired`, or `only_used` if it
+// was not (or not for the first time). A lane may take either for the read.
 enum class LockMode : uint8_t { kExclusive, kShared };
-void lock_acquired(const volatile void* lock, LockMode mode, Pc pc);
+enum class LockIs : uint8_t { kObject, kName };
+void lock_wanted(const void* lock, LockMode mode, Pc pc);
+void lock_only_used(const void* lock, LockMode mode, Pc pc);
+void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc);
 void lock_releasing(const volatile void* lock, Pc pc);
 void lock_destroyed(const volatile void* lock);
 

@@ -19,7 +19,8 @@ __thread RecursionTable<16> held_locks __attribute__((tls_model("initial-exec"))
 
 void lock_acquired(const volatile void* lock, bool shared, lane::Pc pc, uint32_t times = 1) {
   if (held_locks.enter(lock, times)) {
-    lane::lock_acquired(lock, shared ? lane::LockMode::kShared : lane::LockMode::kExclusive, pc);
+    lane::lock_acquired(lock, shared ? lane::LockMode::kShared : lane::LockMode::kExclusive,
+                        lane::LockIs::kName, pc);
   }
 }
 // Returns how many holds were given up.

@@ -69,21 +69,21 @@ INTERPOSE(void, mtx_destroy, mtx_t* mutex) {
   lane::lock_destroyed(mutex);
 }
 INTERPOSE(int, mtx_lock, mtx_t* mutex) {
-  lane::read(mutex, 1, CALLER);
+  mutex_wanted(as_mutex(mutex), CALLER);
   int const result = REAL(mtx_lock)(mutex);
-  if (result == thrd_success) mutex_locked(as_mutex(mutex), CALLER);
+  mutex_after(as_mutex(mutex), result == thrd_success, CALLER);
   return result;
 }
 INTERPOSE(int, mtx_trylock, mtx_t* mutex) {
-  lane::read(mutex, 1, CALLER);
+  mutex_wanted(as_mutex(mutex), CALLER);
   int const result = REAL(mtx_trylock)(mutex);
-  if (result == thrd_success) mutex_locked(as_mutex(mutex), CALLER);
+  mutex_after(as_mutex(mutex), result == thrd_success, CALLER);
   return result;
 }
 INTERPOSE(int, mtx_timedlock, mtx_t* mutex, const struct timespec* until) {
-  lane::read(mutex, 1, CALLER);
+  mutex_wanted(as_mutex(mutex), CALLER);
   int const result = REAL(mtx_timedlock)(mutex, until);
-  if (result == thrd_success) mutex_locked(as_mutex(mutex), CALLER);
+  mutex_after(as_mutex(mutex), result == thrd_success, CALLER);
   return result;
 }
 INTERPOSE(int, mtx_unlock, mtx_t* mutex) {

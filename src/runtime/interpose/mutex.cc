@@ -33,32 +33,32 @@ INTERPOSE(int, pthread_mutex_destroy, pthread_mutex_t* mutex) {
 // A lane that has no use for acquired locks leaves the common ways of acquiring one to the library.
 #ifndef DEADHEAT_LANE_MONITOR
 INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
-  lane::read(mutex, 1, CALLER);
+  mutex_wanted(mutex, CALLER);
   int const result = REAL(pthread_mutex_lock)(mutex);
-  if (has_lock(result)) mutex_locked(mutex, CALLER);
+  mutex_after(mutex, has_lock(result), CALLER);
   return result;
 }
 
 INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
-  lane::read(mutex, 1, CALLER);
+  mutex_wanted(mutex, CALLER);
   int const result = REAL(pthread_mutex_trylock)(mutex);
-  if (has_lock(result)) mutex_locked(mutex, CALLER);
+  mutex_after(mutex, has_lock(result), CALLER);
   return result;
 }
 #endif
 
 INTERPOSE(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const struct timespec* until) {
-  lane::read(mutex, 1, CALLER);
+  mutex_wanted(mutex, CALLER);
   int const result = REAL(pthread_mutex_timedlock)(mutex, until);
-  if (has_lock(result)) mutex_locked(mutex, CALLER);
+  mutex_after(mutex, has_lock(result), CALLER);
   return result;
 }
 
 INTERPOSE(int, pthread_mutex_clocklock, pthread_mutex_t* mutex, clockid_t clock,
           const struct timespec* until) {
-  lane::read(mutex, 1, CALLER);
+  mutex_wanted(mutex, CALLER);
   int const result = REAL(pthread_mutex_clocklock)(mutex, clock, until);
-  if (has_lock(result)) mutex_locked(mutex, CALLER);
+  mutex_after(mutex, has_lock(result), CALLER);
   return result;
 }
 

@@ -38,10 +38,25 @@ inline bool mutex_unlock_refused(const pthread_mutex_t* mutex) {
   return static_cast<uint32_t>(owner) != current_tid();
 }
 
+inline void mutex_wanted(pthread_mutex_t* mutex, lane::Pc pc) {
+  lane::lock_wanted(mutex, lane::LockMode::kExclusive, pc);
+}
+
 // After a locking call that returned success, or EOWNERDEAD: then, too, the caller has the lock.
 inline void mutex_locked(pthread_mutex_t* mutex, lane::Pc pc) {
   if ((mutex_kind(mutex) & kMutexRobust) != 0) thread_state.robust = true;
-  if (!mutex_nested(mutex)) lane::lock_acquired(mutex, lane::LockMode::kExclusive, pc);
+  if (mutex_nested(mutex))
+    lane::lock_only_used(mutex, lane::LockMode::kExclusive, pc);
+  else
+    lane::lock_acquired(mutex, lane::LockMode::kExclusive, lane::LockIs::kObject, pc);
+}
+
+// After a locking call of any result.
+inline void mutex_after(pthread_mutex_t* mutex, bool has_lock, lane::Pc pc) {
+  if (has_lock)
+    mutex_locked(mutex, pc);
+  else
+    lane::lock_only_used(mutex, lane::LockMode::kExclusive, pc);
 }
 
 // Before an unlocking call.

@@ -44,11 +44,11 @@ __thread RecursionTable<16> nest_locks __attribute__((tls_model("initial-exec"))
 
 INTERPOSE(void, __kmpc_critical, void* place, int thread, void* lock) {
   OMP(__kmpc_critical)(place, thread, lock);
-  lane::lock_acquired(lock, lane::LockMode::kExclusive, CALLER);
+  lane::lock_acquired(lock, lane::LockMode::kExclusive, lane::LockIs::kName, CALLER);
 }
 INTERPOSE(void, __kmpc_critical_with_hint, void* place, int thread, void* lock, uint32_t hint) {
   OMP(__kmpc_critical_with_hint)(place, thread, lock, hint);
-  lane::lock_acquired(lock, lane::LockMode::kExclusive, CALLER);
+  lane::lock_acquired(lock, lane::LockMode::kExclusive, lane::LockIs::kName, CALLER);
 }
 INTERPOSE(void, __kmpc_end_critical, void* place, int thread, void* lock) {
   lane::lock_releasing(lock, CALLER);
@@ -57,11 +57,11 @@ INTERPOSE(void, __kmpc_end_critical, void* place, int thread, void* lock) {
 
 INTERPOSE(void, omp_set_lock, void* lock) {
   OMP(omp_set_lock)(lock);
-  lane::lock_acquired(lock, lane::LockMode::kExclusive, CALLER);
+  lane::lock_acquired(lock, lane::LockMode::kExclusive, lane::LockIs::kName, CALLER);
 }
 INTERPOSE(int, omp_test_lock, void* lock) {
   int const taken = OMP(omp_test_lock)(lock);
-  if (taken != 0) lane::lock_acquired(lock, lane::LockMode::kExclusive, CALLER);
+  if (taken != 0) lane::lock_acquired(lock, lane::LockMode::kExclusive, lane::LockIs::kName, CALLER);
   return taken;
 }
 INTERPOSE(void, omp_unset_lock, void* lock) {
@@ -75,11 +75,13 @@ INTERPOSE(void, omp_destroy_lock, void* lock) {
 
 INTERPOSE(void, omp_set_nest_lock, void* lock) {
   OMP(omp_set_nest_lock)(lock);
-  if (nest_locks.enter(lock, 1)) lane::lock_acquired(lock, lane::LockMode::kExclusive, CALLER);
+  if (nest_locks.enter(lock, 1))
+    lane::lock_acquired(lock, lane::LockMode::kExclusive, lane::LockIs::kName, CALLER);
 }
 INTERPOSE(int, omp_test_nest_lock, void* lock) {
   int const depth = OMP(omp_test_nest_lock)(lock);
-  if (depth != 0 && nest_locks.enter(lock, 1)) lane::lock_acquired(lock, lane::LockMode::kExclusive, CALLER);
+  if (depth != 0 && nest_locks.enter(lock, 1))
+    lane::lock_acquired(lock, lane::LockMode::kExclusive, lane::LockIs::kName, CALLER);
   return depth;
 }
 INTERPOSE(void, omp_unset_nest_lock, void* lock) {

@@ -9,12 +9,18 @@ namespace {
 
 __thread RecursionTable<16> read_held __attribute__((tls_model("initial-exec")));
 
-void read_locked(pthread_rwlock_t* lock, lane::Pc pc) {
-  if (read_held.enter(lock)) lane::lock_acquired(lock, lane::LockMode::kShared, pc);
+// After a call of any result.
+void read_after(pthread_rwlock_t* lock, int result, lane::Pc pc) {
+  if (result == 0 && read_held.enter(lock))
+    lane::lock_acquired(lock, lane::LockMode::kShared, lane::LockIs::kObject, pc);
+  else
+    lane::lock_only_used(lock, lane::LockMode::kShared, pc);
 }
-
-void write_locked(pthread_rwlock_t* lock, lane::Pc pc) {
-  lane::lock_acquired(lock, lane::LockMode::kExclusive, pc);
+void write_after(pthread_rwlock_t* lock, int result, lane::Pc pc) {
+  if (result == 0)
+    lane::lock_acquired(lock, lane::LockMode::kExclusive, lane::LockIs::kObject, pc);
+  else
+    lane::lock_only_used(lock, lane::LockMode::kExclusive, pc);
 }
 
 void unlocking(pthread_rwlock_t* lock, lane::Pc pc) {
@@ -36,57 +42,57 @@ INTERPOSE(int, pthread_rwlock_destroy, pthread_rwlock_t* lock) {
 
 #ifndef DEADHEAT_LANE_MONITOR
 INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t* lock) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kShared, CALLER);
   int const result = REAL(pthread_rwlock_rdlock)(lock);
-  if (result == 0) read_locked(lock, CALLER);
+  read_after(lock, result, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t* lock) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kShared, CALLER);
   int const result = REAL(pthread_rwlock_tryrdlock)(lock);
-  if (result == 0) read_locked(lock, CALLER);
+  read_after(lock, result, CALLER);
   return result;
 }
 #endif
 INTERPOSE(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* lock, const struct timespec* until) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kShared, CALLER);
   int const result = REAL(pthread_rwlock_timedrdlock)(lock, until);
-  if (result == 0) read_locked(lock, CALLER);
+  read_after(lock, result, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* lock, clockid_t clock,
           const struct timespec* until) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kShared, CALLER);
   int const result = REAL(pthread_rwlock_clockrdlock)(lock, clock, until);
-  if (result == 0) read_locked(lock, CALLER);
+  read_after(lock, result, CALLER);
   return result;
 }
 
 #ifndef DEADHEAT_LANE_MONITOR
 INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t* lock) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kExclusive, CALLER);
   int const result = REAL(pthread_rwlock_wrlock)(lock);
-  if (result == 0) write_locked(lock, CALLER);
+  write_after(lock, result, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t* lock) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kExclusive, CALLER);
   int const result = REAL(pthread_rwlock_trywrlock)(lock);
-  if (result == 0) write_locked(lock, CALLER);
+  write_after(lock, result, CALLER);
   return result;
 }
 #endif
 INTERPOSE(int, pthread_rwlock_timedwrlock, pthread_rwlock_t* lock, const struct timespec* until) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kExclusive, CALLER);
   int const result = REAL(pthread_rwlock_timedwrlock)(lock, until);
-  if (result == 0) write_locked(lock, CALLER);
+  write_after(lock, result, CALLER);
   return result;
 }
 INTERPOSE(int, pthread_rwlock_clockwrlock, pthread_rwlock_t* lock, clockid_t clock,
           const struct timespec* until) {
-  lane::read(lock, 1, CALLER);
+  lane::lock_wanted(lock, lane::LockMode::kExclusive, CALLER);
   int const result = REAL(pthread_rwlock_clockwrlock)(lock, clock, until);
-  if (result == 0) write_locked(lock, CALLER);
+  write_after(lock, result, CALLER);
   return result;
 }
 

@@ -177,7 +177,7 @@ __thread RecursionTable<8> held_streams __attribute__((tls_model("initial-exec")
 
 void stream_locked(FILE* stream, lane::Pc pc) {
   if (!held_streams.enter(stream)) return;
-  lane::lock_acquired(stream, lane::LockMode::kExclusive, pc);
+  lane::lock_acquired(stream, lane::LockMode::kExclusive, lane::LockIs::kName, pc);
   lane::acquire(stream);
 }
 void stream_unlocking(FILE* stream, lane::Pc pc) {

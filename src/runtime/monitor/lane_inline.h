@@ -54,7 +54,9 @@ inline void release(const volatile void*) { inlined::releasing(); }
 inline void release_store(const volatile void*) { inlined::releasing(); }
 inline void forget(const volatile void*) {}
 
-inline void lock_acquired(const volatile void*, LockMode, Pc) {}
+inline void lock_wanted(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
+inline void lock_only_used(const void*, LockMode, Pc) {}
+inline void lock_acquired(const volatile void*, LockMode, LockIs, Pc) {}
 inline void lock_releasing(const volatile void*, Pc) { inlined::releasing(); }
 inline void lock_destroyed(const volatile void*) {}
 

@@ -168,7 +168,9 @@ void release(const volatile void* object) { log_sequencer(kRelease, object); }
 void release_store(const volatile void* object) { log_sequencer(kReleaseStore, object); }
 void forget(const volatile void* object) { log_sequencer(kForget, object); }
 
-void lock_acquired(const volatile void* lock, LockMode mode, Pc) {
+void lock_wanted(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
+void lock_only_used(const void*, LockMode, Pc) {}
+void lock_acquired(const volatile void* lock, LockMode mode, LockIs, Pc) {
   log_sequencer(kLockAcquired, lock, mode == LockMode::kShared ? 1 : 0);
 }
 void lock_releasing(const volatile void* lock, Pc) { log_sequencer(kLockReleasing, lock); }

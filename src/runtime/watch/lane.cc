@@ -167,13 +167,13 @@ void mapped(void* address, size_t size, Pc) { clear_shadow(number(address), size
 void unmapping(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr) {
-    clear_shadow(number(address), size);
+    clear_shadow(number(address), size, MemoryIs::kGone);
     return;
   }
   Inside const inside(thread);
   // As with free: whoever touches it unordered races with its end.
   check_end_where_touched(thread, number(address), size, pc.value);
-  clear_shadow(number(address), size);
+  clear_shadow(number(address), size, MemoryIs::kGone);
 }
 
 // --- Order
@@ -207,12 +207,24 @@ void forget(const volatile void* object) {
   sync_forget(object);
 }
 
-void lock_acquired(const volatile void* lock, LockMode mode, Pc pc) {
+// Of exclusive locks the read is part of what is done when one is acquired, because all of it is about the
+// same two cache lines.
+void lock_wanted(const void* lock, LockMode mode, Pc pc) {
+  if (mode == LockMode::kShared) read(lock, 1, pc);
+}
+void lock_only_used(const void* lock, LockMode mode, Pc pc) {
+  if (mode == LockMode::kExclusive) read(lock, 1, pc);
+}
+void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
   Inside const inside(thread);
   DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
-  watch::lock_acquired(thread, lock, mode == LockMode::kShared, pc.value);
+  if (mode == LockMode::kShared)
+    watch::shared_lock_acquired(thread, lock, pc.value);
+  else
+    watch::lock_acquired(thread, lock, is == LockIs::kObject && !platform::orders_by_itself(pc.value),
+                         pc.value);
 }
 
 void lock_releasing(const volatile void* lock, Pc) {

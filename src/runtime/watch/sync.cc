@@ -1,6 +1,7 @@
 #include "runtime/watch/sync.h"
 
 #include "runtime/platform/memory.h"
+#include "runtime/watch/access.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/quick.h"
 
@@ -112,29 +113,116 @@ bool forget_held(Thread* thread, uintptr_t lock, bool* shared) {
 
 }  // namespace
 
-void lock_acquired(Thread* thread, const volatile void* lock, bool shared, uintptr_t pc) {
-  if (tree_filter()) tree_acquired(thread, lock);
-  auto const address = reinterpret_cast<uintptr_t>(lock);
-  if (thread->held_count < Thread::kHeldLocks) {
-    StackId const stack = site_stack(thread, pc, 0);
-    thread->held[thread->held_count++] = {address, stack, shared};
-    thread->lockset = intern_lockset(thread->cache, {thread->lockset, address, shared, stack});
-  }
-  LockedSync const sync(lock);
-  if (!sync) return;
-  bool const own = !shared && sync->releaser_slot == thread->slot;
-  // A reader's release is for the next writer, whose own release forgets the readers: as long as this thread
-  // is among them, no writer has been there since.
-  bool const unobserved = shared ? sync->is_reader(thread->slot) : own && !sync->observed;
-  if (shared || !unobserved) {
-    bool learnt = thread->clock.join(sync->clock.view());
-    if (!shared) learnt |= thread->clock.join(sync->readers);
-    if (learnt) thread->learnt();
-  }
+namespace {
+
+void note_held(Thread* thread, uintptr_t lock, bool shared, uintptr_t pc) {
+  if (thread->held_count == Thread::kHeldLocks) return;
+  StackId const stack = site_stack(thread, pc, 0);
+  thread->held[thread->held_count++] = {lock, stack, shared};
+  thread->lockset = intern_lockset(thread->cache, {thread->lockset, lock, shared, stack});
+}
+
+// Whether this thread's own last release of the lock has been observed since, for the spans of its labels.
+void enter_critical_section(Thread* thread, const volatile void* lock, bool unobserved) {
   uint32_t const before = thread->span.label();
   thread->span.acquire_lock(lock, unobserved);
   if (thread->span.label() != before) thread->publish_floor();
+}
+
+// Taking a lock reads it. Whoever wrote it before (made it, ended it) must be known without the help of the
+// lock: `before` looks for races before anything is learnt from it. `after`, everybody who used the lock is
+// known, so that the newest use stands for all of them: who knows of it knows of them.
+class LockUse {
+ public:
+  LockUse(Thread* thread, uintptr_t lock, uintptr_t pc)
+      : thread_(thread), request_{lock, 1, AccessType::kRead, pc} {
+    record_.mask = 1u << (lock & 7);
+    record_.stack = site_stack(thread, pc, 1);
+  }
+
+  void before(FatCell* fat) {
+    const Record* const records = fat->records();
+    uint64_t kinds = 0;
+    for (unsigned i = 0; i < fat->count; ++i) kinds |= records[i].bits();
+    written_ = (kinds & Record::kWrite) != 0;
+    record_.epoch_bits = thread_->epoch().bits();
+    if (written_) check_in_fat(thread_, fat, granule(), record_, &races_);
+  }
+
+  void after(FatCell* fat) {
+    record_.epoch_bits = thread_->epoch().bits();
+    thread_->span.note_used();
+    Record* const only = fat->records();
+    constexpr uint64_t kAllButEpoch = ~((uint64_t{1} << Record::kMaskShift) - 1);
+    if (fat->count == 1 && ((only->bits() ^ record_.bits()) & kAllButEpoch) == 0 &&
+        thread_->ordered_after(only->epoch())) {
+      *only = record_;
+      return;
+    }
+    if (!written_) record_in_fat(thread_, fat, granule(), record_, &races_);
+  }
+
+  // REQUIRES: nothing is locked.
+  void tell() {
+    if (__builtin_expect(races_.count != 0, 0)) tell_races(thread_, request_, &races_);
+  }
+
+ private:
+  uintptr_t granule() const { return request_.address & ~uintptr_t{7}; }
+
+  Thread* thread_;
+  AccessRequest request_;
+  Record record_;
+  bool written_ = false;
+  Races races_;
+};
+
+void learn_and_enter(Thread* thread, const volatile void* lock, const LockedSync& sync) {
+  bool const own = sync->releaser_slot == thread->slot;
+  bool const unobserved = own && !sync->observed;
+  if (!unobserved) {
+    bool learnt = thread->clock.join(sync->clock.view());
+    learnt |= thread->clock.join(sync->readers);
+    if (learnt) thread->learnt();
+  }
+  enter_critical_section(thread, lock, unobserved);
   if (!own) sync->observed = true;
+}
+
+}  // namespace
+
+void lock_acquired(Thread* thread, const volatile void* lock, bool is_object, uintptr_t pc) {
+  if (tree_filter()) tree_acquired(thread, lock);
+  auto const address = reinterpret_cast<uintptr_t>(lock);
+  if (!is_object || thread->ignore_reads != 0) {
+    note_held(thread, address, false, pc);
+    LockedSync const sync(lock);
+    if (sync) learn_and_enter(thread, lock, sync);
+    return;
+  }
+  LockUse use(thread, address, pc);  // of a lock that was not held yet
+  note_held(thread, address, false, pc);
+  {
+    LockedSync const sync(lock);
+    if (!sync) return;
+    use.before(sync.fat());
+    learn_and_enter(thread, lock, sync);
+    use.after(sync.fat());
+  }
+  use.tell();
+}
+
+void shared_lock_acquired(Thread* thread, const volatile void* lock, uintptr_t pc) {
+  if (tree_filter()) tree_acquired(thread, lock);
+  note_held(thread, reinterpret_cast<uintptr_t>(lock), true, pc);
+  LockedSync const sync(lock);
+  if (!sync) return;
+  // A reader's release is for the next writer, whose own release forgets the readers: as long as this thread
+  // is among them, no writer has been there since.
+  bool const unobserved = sync->is_reader(thread->slot);
+  if (thread->clock.join(sync->clock.view())) thread->learnt();
+  enter_critical_section(thread, lock, unobserved);
+  sync->observed = true;
 }
 
 void lock_releasing(Thread* thread, const volatile void* lock) {

@@ -39,9 +39,9 @@ int main(void) {
   record_name(&m, sizeof m, "m");
   EXPECT(mtx_init(&m, mtx_plain | mtx_timed), "write m 40");
   EXPECT(CHECK(mtx_lock(&m) == thrd_success), "read m 1; lock m X");
-  EXPECT(CHECK(mtx_trylock(&m) == thrd_busy), "read m 1");
+  EXPECT(CHECK(mtx_trylock(&m) == thrd_busy), "read m 1; used m X");
   struct timespec past = {1, 0};
-  EXPECT(CHECK(mtx_timedlock(&m, &past) == thrd_timedout), "read m 1");
+  EXPECT(CHECK(mtx_timedlock(&m, &past) == thrd_timedout), "read m 1; used m X");
   cnd_t c;
   record_name(&c, sizeof c, "c");
   EXPECT(cnd_init(&c), "write c 48");
@@ -55,7 +55,7 @@ int main(void) {
   EXPECT(mtx_destroy(&m), "write m 40; lock_destroyed m");
   EXPECT(mtx_init(&m, mtx_recursive), "write m 40");
   EXPECT(mtx_lock(&m), "read m 1; lock m X");
-  EXPECT(mtx_lock(&m), "read m 1");
+  EXPECT(mtx_lock(&m), "read m 1; used m X");
   EXPECT(mtx_unlock(&m), "");
   EXPECT(mtx_unlock(&m), "unlock m");
 

@@ -177,7 +177,11 @@ void acquire(const volatile void* object) { note_object("acquire", object); }
 void release(const volatile void* object) { note_object("release", object); }
 void release_store(const volatile void* object) { note("release_store", object); }
 void forget(const volatile void* object) { note("forget", object); }
-void lock_acquired(const volatile void* l, LockMode mode, Pc pc) {
+void lock_wanted(const void* l, LockMode, Pc pc) { note("read", l, 1, "", pc); }
+void lock_only_used(const void* l, LockMode mode, Pc pc) {
+  note("used", l, kNone, mode == LockMode::kExclusive ? " X" : " S", pc);
+}
+void lock_acquired(const volatile void* l, LockMode mode, LockIs, Pc pc) {
   note("lock", l, kNone, mode == LockMode::kExclusive ? " X" : " S", pc);
 }
 void lock_releasing(const volatile void* l, Pc pc) { note("unlock", l, kNone, "", pc); }

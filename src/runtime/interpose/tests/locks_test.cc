@@ -31,14 +31,14 @@ static void read_write_locks() {
   record_name(&l, sizeof l, "l");
   EXPECT(pthread_rwlock_init(&l, nullptr), "write l 56");
   EXPECT(CHECK(pthread_rwlock_rdlock(&l) == 0), "read l 1; lock l S");
-  EXPECT(CHECK(pthread_rwlock_rdlock(&l) == 0), "read l 1");  // held already
-  EXPECT(CHECK(pthread_rwlock_tryrdlock(&l) == 0), "read l 1");
-  EXPECT(CHECK(pthread_rwlock_trywrlock(&l) == EBUSY), "read l 1");
+  EXPECT(CHECK(pthread_rwlock_rdlock(&l) == 0), "read l 1; used l S");  // held already
+  EXPECT(CHECK(pthread_rwlock_tryrdlock(&l) == 0), "read l 1; used l S");
+  EXPECT(CHECK(pthread_rwlock_trywrlock(&l) == EBUSY), "read l 1; used l X");
   in_thread([&] {
     timespec const t = in_a_while(CLOCK_REALTIME, 5);
     timespec const u = in_a_while(CLOCK_MONOTONIC, 5);
-    EXPECT(CHECK(pthread_rwlock_timedwrlock(&l, &t) == ETIMEDOUT), "read l 1");
-    EXPECT(CHECK(pthread_rwlock_clockwrlock(&l, CLOCK_MONOTONIC, &u) == ETIMEDOUT), "read l 1");
+    EXPECT(CHECK(pthread_rwlock_timedwrlock(&l, &t) == ETIMEDOUT), "read l 1; used l X");
+    EXPECT(CHECK(pthread_rwlock_clockwrlock(&l, CLOCK_MONOTONIC, &u) == ETIMEDOUT), "read l 1; used l X");
     EXPECT(CHECK(pthread_rwlock_rdlock(&l) == 0), "read l 1; lock l S");  // another thread, another count
     EXPECT(CHECK(pthread_rwlock_unlock(&l) == 0), "unlock l");
   });
@@ -46,12 +46,12 @@ static void read_write_locks() {
   EXPECT(pthread_rwlock_unlock(&l), "");
   EXPECT(pthread_rwlock_unlock(&l), "unlock l");
   EXPECT(CHECK(pthread_rwlock_wrlock(&l) == 0), "read l 1; lock l X");
-  EXPECT(CHECK(pthread_rwlock_wrlock(&l) == EDEADLK), "read l 1");
+  EXPECT(CHECK(pthread_rwlock_wrlock(&l) == EDEADLK), "read l 1; used l X");
   in_thread([&] {
     timespec const t = in_a_while(CLOCK_REALTIME, 5);
-    EXPECT(CHECK(pthread_rwlock_timedrdlock(&l, &t) == ETIMEDOUT), "read l 1");
-    EXPECT(CHECK(pthread_rwlock_clockrdlock(&l, CLOCK_REALTIME, &t) == ETIMEDOUT), "read l 1");
-    EXPECT(CHECK(pthread_rwlock_tryrdlock(&l) == EBUSY), "read l 1");
+    EXPECT(CHECK(pthread_rwlock_timedrdlock(&l, &t) == ETIMEDOUT), "read l 1; used l S");
+    EXPECT(CHECK(pthread_rwlock_clockrdlock(&l, CLOCK_REALTIME, &t) == ETIMEDOUT), "read l 1; used l S");
+    EXPECT(CHECK(pthread_rwlock_tryrdlock(&l) == EBUSY), "read l 1; used l S");
   });
   EXPECT(pthread_rwlock_unlock(&l), "unlock l");
   timespec const t = in_a_while(CLOCK_REALTIME, 1000);
@@ -70,7 +70,7 @@ static void spinlocks() {
   record_name(&s, sizeof s, "s");
   EXPECT(pthread_spin_init(&s, 0), "write s 4");
   EXPECT(pthread_spin_lock(&s), "read s 1; lock s X");
-  EXPECT(CHECK(pthread_spin_trylock(&s) == EBUSY), "read s 1");
+  EXPECT(CHECK(pthread_spin_trylock(&s) == EBUSY), "read s 1; used s X");
   EXPECT(pthread_spin_unlock(&s), "unlock s");
   EXPECT(CHECK(pthread_spin_trylock(&s) == 0), "read s 1; lock s X");
   EXPECT(pthread_spin_unlock(&s), "unlock s");

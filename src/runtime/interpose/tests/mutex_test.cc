@@ -41,12 +41,12 @@ static void normal() {
   record_name(&m, sizeof m, "m");
   EXPECT(pthread_mutex_init(&m, nullptr), "write m 40");
   EXPECT(CHECK(pthread_mutex_lock(&m) == 0), "read m 1; lock m X");
-  EXPECT(CHECK(pthread_mutex_trylock(&m) == EBUSY), "read m 1");
+  EXPECT(CHECK(pthread_mutex_trylock(&m) == EBUSY), "read m 1; used m X");
   in_thread([&] {
     timespec const t = soon(CLOCK_REALTIME);
     timespec const u = soon(CLOCK_MONOTONIC);
-    EXPECT(CHECK(pthread_mutex_timedlock(&m, &t) == ETIMEDOUT), "read m 1");
-    EXPECT(CHECK(pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &u) == ETIMEDOUT), "read m 1");
+    EXPECT(CHECK(pthread_mutex_timedlock(&m, &t) == ETIMEDOUT), "read m 1; used m X");
+    EXPECT(CHECK(pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &u) == ETIMEDOUT), "read m 1; used m X");
   });
   EXPECT(CHECK(pthread_mutex_unlock(&m) == 0), "unlock m");
   EXPECT(CHECK(pthread_mutex_trylock(&m) == 0), "read m 1; lock m X");
@@ -66,8 +66,8 @@ static void recursive_tells_the_outermost_pair_only() {
   record_name(&m, sizeof m, "m");
   EXPECT(CHECK(pthread_mutex_unlock(&m) == EPERM), "");
   EXPECT(pthread_mutex_lock(&m), "read m 1; lock m X");
-  EXPECT(pthread_mutex_lock(&m), "read m 1");
-  EXPECT(pthread_mutex_trylock(&m), "read m 1");
+  EXPECT(pthread_mutex_lock(&m), "read m 1; used m X");
+  EXPECT(pthread_mutex_trylock(&m), "read m 1; used m X");
   EXPECT(pthread_mutex_unlock(&m), "");
   EXPECT(pthread_mutex_unlock(&m), "");
   in_thread([&] { EXPECT(CHECK(pthread_mutex_unlock(&m) == EPERM), ""); });
@@ -80,7 +80,7 @@ static void errorcheck_refuses_without_a_trace() {
   record_name(&m, sizeof m, "m");
   EXPECT(CHECK(pthread_mutex_unlock(&m) == EPERM), "");
   EXPECT(pthread_mutex_lock(&m), "read m 1; lock m X");
-  EXPECT(CHECK(pthread_mutex_lock(&m) == EDEADLK), "read m 1");
+  EXPECT(CHECK(pthread_mutex_lock(&m) == EDEADLK), "read m 1; used m X");
   in_thread([&] { EXPECT(CHECK(pthread_mutex_unlock(&m) == EPERM), ""); });
   EXPECT(pthread_mutex_unlock(&m), "unlock m");
   record_forget_names();
@@ -101,7 +101,7 @@ static void robust() {
   in_thread([&] { pthread_mutex_lock(&m); });
   EXPECT(CHECK(pthread_mutex_trylock(&m) == EOWNERDEAD), "read m 1; lock m X");
   EXPECT(pthread_mutex_unlock(&m), "unlock m");  // not made consistent: gone for ever
-  EXPECT(CHECK(pthread_mutex_lock(&m) == ENOTRECOVERABLE), "read m 1");
+  EXPECT(CHECK(pthread_mutex_lock(&m) == ENOTRECOVERABLE), "read m 1; used m X");
   record_forget_names();
 }
 

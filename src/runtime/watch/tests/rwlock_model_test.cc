@@ -105,8 +105,10 @@ void play(const std::vector<Step>& steps, const std::vector<uint64_t*>& words) {
     Thread* const t = actors.enter(s.thread);
     switch (s.what) {
       case Do::kLock:
+        lock_acquired(t, locks[s.object], true, 1);
+        continue;
       case Do::kLockShared:
-        lock_acquired(t, locks[s.object], s.what == Do::kLockShared, 1);
+        shared_lock_acquired(t, locks[s.object], 1);
         continue;
       case Do::kUnlock:
         lock_releasing(t, locks[s.object]);
