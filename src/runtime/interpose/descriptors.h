@@ -3,7 +3,7 @@
 
 #include <sys/socket.h>
 
-#include "runtime/interpose/interpose.h"
+#include "runtime/interpose/outside.h"
 
 namespace deadheat::interpose {
 
@@ -42,6 +42,7 @@ inline void before_sending(int fd) {
 inline void after_receiving(int fd) {
   Channel const channel = channel_of(fd);
   if (channel.in != nullptr) lane::acquire(channel.in);
+  heard_from_outside();
 }
 
 }  // namespace deadheat::interpose

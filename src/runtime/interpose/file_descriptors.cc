@@ -37,7 +37,7 @@ void writes_vectors(const iovec* vectors, size_t count, size_t size, lane::Pc pc
 void received_signals(const void* buffer, ssize_t size) {
   auto const* const infos = static_cast<const signalfd_siginfo*>(buffer);
   for (size_t i = 0; i < static_cast<size_t>(size) / sizeof *infos; ++i) {
-    lane::acquire(signal_object(static_cast<int>(infos[i].ssi_signo)));
+    received_signal(static_cast<int>(infos[i].ssi_signo));
   }
 }
 
@@ -331,6 +331,7 @@ INTERPOSE(int, shutdown, int fd, int how) {
 // Whoever sees the end of the stream comes after this.
 INTERPOSE(int, close, int fd) {
   before_sending(fd);
+  closing_lockable();
   closed(fd);
   return REAL(close)(fd);
 }

@@ -14,6 +14,12 @@ namespace {
 
 size_t whole_pages(size_t size) { return (size + 4095) & ~size_t{4095}; }
 
+bool is_range(const void* address, size_t size) {
+  constexpr uintptr_t kUserSpace = uintptr_t{1} << 47;
+  auto const begin = reinterpret_cast<uintptr_t>(address);
+  return begin % 4096 == 0 && size != 0 && begin < kUserSpace && size <= kUserSpace - begin;
+}
+
 // shmdt is told only where; attachments are few.
 struct Attachment {
   void* address;
@@ -57,10 +63,7 @@ INTERPOSE(void*, mmap64, void* hint, size_t size, int protection, int flags, int
   return address;
 }
 INTERPOSE(int, munmap, void* address, size_t size) {
-  constexpr uintptr_t kUserSpace = uintptr_t{1} << 47;
-  auto const begin = reinterpret_cast<uintptr_t>(address);
-  bool const plausible = begin % 4096 == 0 && size != 0 && begin < kUserSpace && size <= kUserSpace - begin;
-  if (plausible) lane::unmapping(address, whole_pages(size), CALLER);
+  if (is_range(address, size)) lane::unmapping(address, whole_pages(size), CALLER);
   return REAL(munmap)(address, size);
 }
 INTERPOSE(void*, mremap, void* address, size_t old_size, size_t size, int flags, ...) {
@@ -71,17 +74,25 @@ INTERPOSE(void*, mremap, void* address, size_t old_size, size_t size, int flags,
   auto const pc = CALLER;
   size_t const before = whole_pages(old_size);
   size_t const after = whole_pages(size);
-  void* const moved = REAL(mremap)(address, old_size, size, flags, wanted);
-  if (moved == MAP_FAILED) return moved;
   auto* const bytes = static_cast<char*>(address);
-  if (moved != address) {
-    if (before != 0) lane::unmapping(address, before, pc);
-    lane::mapped(moved, after, pc);
-  } else if (after > before) {
-    lane::mapped(bytes + before, after - before, pc);
-  } else if (after < before) {
+  bool const fixed = (flags & MREMAP_FIXED) != 0;
+  // Addresses that are given up may be somebody else's at once: their end is told before. Whether they are is
+  // found out by asking for the same without moving first, as the kernel would.
+  if (!fixed && after < before && is_range(address, before))
     lane::unmapping(bytes + after, before - after, pc);
+  if (!fixed && before != 0) {
+    int const saved = errno;
+    if (REAL(mremap)(address, old_size, size, 0, nullptr) == address) {
+      if (after > before) lane::mapped(bytes + before, after - before, pc);
+      return address;
+    }
+    if ((flags & MREMAP_MAYMOVE) == 0) return MAP_FAILED;
+    errno = saved;
   }
+  bool const given_up = before != 0 && (flags & MREMAP_DONTUNMAP) == 0 && is_range(address, before);
+  if (given_up) lane::unmapping(address, before, pc);
+  void* const moved = REAL(mremap)(address, old_size, size, flags, wanted);
+  if (moved != MAP_FAILED) lane::mapped(moved, after, pc);
   return moved;
 }
 INTERPOSE(void*, shmat, int id, const void* hint, int flags) {

@@ -5,7 +5,7 @@
 // vfork is left alone: the child is, for us, its parent's thread that goes on a little in another process, in
 // the same memory, while the parent sleeps. What ends such a child (_exit, exec) knows not to touch what is
 // the parent's. posix_spawn, system and popen make their children inside libc, where nothing of the program
-// runs.
+// runs; all of them, and fork, are something that is started outside (outside.h).
 //
 // clone with a memory of its own is a fork whose child starts elsewhere, also by way of syscall. One that
 // borrows its parent's memory while the parent waits (CLONE_VFORK) is a vfork. One that shares memory and
@@ -35,6 +35,7 @@ namespace {
 __thread bool forking __attribute__((tls_model("initial-exec")));
 
 void prepare() {
+  starting_outside();
   forking = true;
   ++thread_state.depth;
   signals_fork_prepare();

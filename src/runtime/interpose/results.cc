@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/interpose/outside.h"
 #include "runtime/interpose/strings.h"
 
 using namespace deadheat;
@@ -62,12 +63,19 @@ INTERPOSE(ssize_t, readlink, const char* path, char* to, size_t room) {
 }
 
 // --- Processes
-FILLS(pid_t, wait, (int* status), (status), result > 0, status)
-FILLS(pid_t, waitpid, (pid_t process, int* status, int options), (process, status, options), result > 0,
+#define WAITS(type, name, parameters, arguments, success, place)                      \
+  INTERPOSE(type, name, PLAIN parameters) {                                           \
+    type const result = REAL(name) arguments;                                         \
+    if (success) heard_from_outside();                                                \
+    if ((place) != nullptr && (success)) lane::write(place, sizeof *(place), CALLER); \
+    return result;                                                                    \
+  }
+WAITS(pid_t, wait, (int* status), (status), result > 0, status)
+WAITS(pid_t, waitpid, (pid_t process, int* status, int options), (process, status, options), result > 0,
       status)
-FILLS(pid_t, wait4, (pid_t process, int* status, int options, struct rusage* usage),
+WAITS(pid_t, wait4, (pid_t process, int* status, int options, struct rusage* usage),
       (process, status, options, usage), result > 0, status)
-FILLS(int, waitid, (idtype_t type, id_t id, siginfo_t* info, int options), (type, id, info, options),
+WAITS(int, waitid, (idtype_t type, id_t id, siginfo_t* info, int options), (type, id, info, options),
       result == 0, info)
 FILLS(int, getrusage, (int who, struct rusage* usage), (who, usage), result == 0, usage)
 FILLS(int, getrlimit, (int what, struct rlimit* limit), (what, limit), result == 0, limit)

@@ -14,6 +14,8 @@
 // is told as if none of this were there.
 #include "runtime/interpose/signals.h"
 
+#include "runtime/interpose/outside.h"
+
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <ucontext.h>
@@ -118,7 +120,7 @@ void call_handler(int signal, siginfo_t* info, void* context, uint64_t mask) {
     return;
   }
   IgnoredAside const aside;
-  lane::acquire(signal_object(signal));
+  received_signal(signal);
   if ((action.flags & SA_RESETHAND) != 0) {
     platform::SpinGuard const guard(actions_lock);
     set_action(signal, Action{reinterpret_cast<void*>(SIG_DFL), 0, 0});
@@ -260,6 +262,11 @@ namespace deadheat::interpose {
 
 const void* signal_object(int signal) { return &slots[signal > 0 && signal < kSignals ? signal : 0].order; }
 
+void received_signal(int signal) {
+  lane::acquire(signal_object(signal));
+  heard_from_outside();
+}
+
 void signals_fork_prepare() { actions_lock.lock(); }
 void signals_fork_done() { actions_lock.unlock(); }
 
@@ -381,7 +388,7 @@ INTERPOSE(int, pthread_sigqueue, pthread_t thread, int signal, const union sigva
 INTERPOSE(int, sigwait, const sigset_t* set, int* signal) {
   int const result = REAL(sigwait)(set, signal);
   if (result == 0) {
-    lane::acquire(signal_object(*signal));
+    received_signal(*signal);
     lane::write(signal, sizeof *signal, CALLER);
   }
   return result;
@@ -389,7 +396,7 @@ INTERPOSE(int, sigwait, const sigset_t* set, int* signal) {
 INTERPOSE(int, sigwaitinfo, const sigset_t* set, siginfo_t* info) {
   int const result = REAL(sigwaitinfo)(set, info);
   if (result > 0) {
-    lane::acquire(signal_object(result));
+    received_signal(result);
     if (info != nullptr) lane::write(info, sizeof *info, CALLER);
   }
   return result;
@@ -397,7 +404,7 @@ INTERPOSE(int, sigwaitinfo, const sigset_t* set, siginfo_t* info) {
 INTERPOSE(int, sigtimedwait, const sigset_t* set, siginfo_t* info, const struct timespec* wait) {
   int const result = REAL(sigtimedwait)(set, info, wait);
   if (result > 0) {
-    lane::acquire(signal_object(result));
+    received_signal(result);
     if (info != nullptr) lane::write(info, sizeof *info, CALLER);
   }
   return result;

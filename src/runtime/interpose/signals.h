@@ -8,6 +8,8 @@ namespace deadheat::interpose {
 // The object through which sending `signal` is ordered before its handler, or before a wait for it that
 // returns.
 const void* signal_object(int signal);
+// Whoever sent it, from inside or outside, comes before.
+void received_signal(int signal);
 
 // Around fork.
 void signals_fork_prepare();

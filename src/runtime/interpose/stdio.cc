@@ -150,6 +150,40 @@ ON_STREAM(int, fseeko64, kOut, (FILE * stream, off_t offset, int whence), (strea
 ON_STREAM(void, rewind, kOut, (FILE * stream), (stream), stream)
 ON_STREAM(int, fflush, kOut, (FILE * stream), (stream), stream)
 
+// Without the stream's lock. The macros and inline functions of these names come to __overflow and __uflow
+// when the buffer is full or empty, which is when something is sent or received.
+#define UNLOCKED_OUT(name, parameters, arguments, stream) \
+  INTERPOSE(int, name, PLAIN parameters) {                \
+    before_sending(descriptor_of(stream));                \
+    return REAL(name) arguments;                          \
+  }
+#define UNLOCKED_IN(name, parameters, arguments, stream) \
+  INTERPOSE(int, name, PLAIN parameters) {               \
+    int const result = REAL(name) arguments;             \
+    after_receiving(descriptor_of(stream));              \
+    return result;                                       \
+  }
+UNLOCKED_OUT(putc_unlocked, (int c, FILE* stream), (c, stream), stream)
+UNLOCKED_OUT(fputc_unlocked, (int c, FILE* stream), (c, stream), stream)
+UNLOCKED_OUT(putchar_unlocked, (int c), (c), stdout)
+UNLOCKED_OUT(__overflow, (FILE * stream, int c), (stream, c), stream)
+UNLOCKED_IN(getc_unlocked, (FILE * stream), (stream), stream)
+UNLOCKED_IN(fgetc_unlocked, (FILE * stream), (stream), stream)
+UNLOCKED_IN(getchar_unlocked, (void), (), stdin)
+UNLOCKED_IN(__uflow, (FILE * stream), (stream), stream)
+
+// To standard error.
+INTERPOSE(void, perror, const char* s) {
+  if (s != nullptr) reads_string(s, CALLER);
+  StreamOperation const operation(stderr, Direction::kOut);
+  REAL(perror)(s);
+}
+INTERPOSE(void, psignal, int signal, const char* s) {
+  if (s != nullptr) reads_string(s, CALLER);
+  StreamOperation const operation(stderr, Direction::kOut);
+  REAL(psignal)(signal, s);
+}
+
 // --- Streams themselves
 
 // Whoever reads the other end of its pipe comes after. The FILE is freed in there, through our free.
@@ -167,7 +201,9 @@ INTERPOSE(int, pclose, FILE* stream) {
   before_sending(fd);
   if (fd >= 0) closed(fd);
   lane::forget(stream);
-  return REAL(pclose)(stream);
+  int const status = REAL(pclose)(stream);
+  heard_from_outside();
+  return status;
 }
 
 // The lock itself, for programs that hold it over several calls. Recursive: only the outermost pair is told,

@@ -105,16 +105,14 @@ __attribute__((noinline, preserve_most)) void read_again(const void* address, ui
   read_slower(address, size, pc);
 }
 
-__attribute__((always_inline)) inline void read_slow(const void* address, uint32_t size, uintptr_t pc) {
-  if (nobody_to_race_with()) return;
+__attribute__((always_inline)) inline void read_not_alone(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
   if (may_be_quick(thread) && supersedes_one<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc))
     return;
   read_again(address, size, pc);
 }
-__attribute__((always_inline)) inline void write_slow(void* address, uint32_t size, uint64_t value,
-                                                      uintptr_t pc) {
-  if (nobody_to_race_with()) return;
+__attribute__((always_inline)) inline void write_not_alone(void* address, uint32_t size, uint64_t value,
+                                                           uintptr_t pc) {
   Thread* const thread = current_thread;
   if (may_be_quick(thread) && supersedes_one<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc))
     return;
@@ -122,17 +120,28 @@ __attribute__((always_inline)) inline void write_slow(void* address, uint32_t si
 }
 }  // namespace
 
-void __dh_read_slow(const void* address, uint32_t size) { read_slow(address, size, DH_PC); }
-void __dh_write_slow(void* address, uint32_t size, uint64_t value) {
-  write_slow(address, size, value, DH_PC);
+// While nobody else is there it is over after three instructions, before any register is saved.
+DH_C DH_SLOW void deadheat_read_slow(const void* address, uint32_t size) {
+  read_not_alone(address, size, DH_PC);
+}
+DH_C DH_SLOW void deadheat_write_slow(void* address, uint32_t size, uint64_t value) {
+  write_not_alone(address, size, value, DH_PC);
+}
+__attribute__((naked)) void __dh_read_slow(const void*, uint32_t) {
+  __asm__("cmpb $0, deadheat_alone(%rip)\n\tje deadheat_read_slow\n\tret");
+}
+__attribute__((naked)) void __dh_write_slow(void*, uint32_t, uint64_t) {
+  __asm__("cmpb $0, deadheat_alone(%rip)\n\tje deadheat_write_slow\n\tret");
 }
 
 // For hooks that were not inlined (inline_hooks.cc).
 DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, const void* caller) {
-  read_slow(address, size, reinterpret_cast<uintptr_t>(caller));
+  if (nobody_to_race_with()) return;
+  read_not_alone(address, size, reinterpret_cast<uintptr_t>(caller));
 }
 DH_C DH_SLOW void deadheat_write_slow_at(void* address, uint32_t size, uint64_t value, const void* caller) {
-  write_slow(address, size, value, reinterpret_cast<uintptr_t>(caller));
+  if (nobody_to_race_with()) return;
+  write_not_alone(address, size, value, reinterpret_cast<uintptr_t>(caller));
 }
 
 void __dh_read_range(const void* address, size_t size) {

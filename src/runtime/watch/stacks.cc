@@ -173,6 +173,21 @@ StackId resolve(StackId stack, unsigned byte) {
   return stack;
 }
 
+// The stacks of the bytes in `mask`, in one walk.
+void resolve_bytes(StackId stack, uint8_t mask, StackId (&stacks)[8]) {
+  auto const take = [&](uint8_t bytes, StackId value) {
+    for (; bytes != 0; bytes &= static_cast<uint8_t>(bytes - 1)) stacks[__builtin_ctz(bytes)] = value;
+  };
+  while (mask != 0 && stack != 0 && kind_of(nodes[stack]) == NodeKind::kComposite) {
+    const Node& n = nodes[stack];
+    auto const over = static_cast<uint8_t>(mask & (n.aux >> kKindBits));
+    if (over != 0) resolve_bytes(static_cast<StackId>(n.word), over, stacks);
+    mask &= static_cast<uint8_t>(~over);
+    stack = n.parent;
+  }
+  take(mask, stack);
+}
+
 StackId overlay(InternCache& cache, StackId base, uint8_t mask, StackId over) {
   uint32_t const aux = aux_of(NodeKind::kComposite, mask);
   InternCache::Node& hit = slot_of(cache, over, base, aux);
@@ -186,17 +201,21 @@ StackId overlay(InternCache& cache, StackId base, uint8_t mask, StackId over) {
 
 StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,
                          uint8_t over_mask) {
+  StackId stacks[8];
+  resolve_bytes(base, base_mask & static_cast<uint8_t>(~over_mask), stacks);
+  for (unsigned b = 0; b < 8; ++b) {
+    if (((over_mask >> b) & 1) != 0) stacks[b] = over;
+  }
   // In one canonical order, whatever the order the bytes were touched in: the number of composites is then
   // bounded by the code's, not by how often it runs.
   uint8_t left = base_mask | over_mask;
   StackId result = 0;
   while (left != 0) {
-    unsigned const byte = static_cast<unsigned>(__builtin_ctz(left));
-    auto const stack_of = [&](unsigned b) { return ((over_mask >> b) & 1) != 0 ? over : resolve(base, b); };
-    StackId const stack = stack_of(byte);
+    StackId const stack = stacks[__builtin_ctz(left)];
     uint8_t mask = 0;
-    for (unsigned b = byte; b < 8; ++b) {
-      if (((left >> b) & 1) != 0 && stack_of(b) == stack) mask |= static_cast<uint8_t>(1u << b);
+    for (uint8_t rest = left; rest != 0; rest &= static_cast<uint8_t>(rest - 1)) {
+      unsigned const b = static_cast<unsigned>(__builtin_ctz(rest));
+      if (stacks[b] == stack) mask |= static_cast<uint8_t>(1u << b);
     }
     result = result == 0 ? stack : overlay(cache, result, mask, stack);
     left &= static_cast<uint8_t>(~mask);

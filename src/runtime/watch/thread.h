@@ -121,7 +121,7 @@ inline Thread* current_or_adopt() {
 
 // No other thread is alive, and everything that ever ran is ordered before this one: no access can race until
 // another thread is created, so none is looked at.
-extern bool alone;
+extern bool alone __asm__("deadheat_alone");
 
 // While closed, no thread enters the runtime: fork(2) must not copy a lock that somebody holds.
 extern bool gate_closed;

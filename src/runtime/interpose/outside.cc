@@ -1,0 +1,275 @@
+// Processes and timers that are started (outside.h), and what the kernel passes on by number: System V's and
+// POSIX's queues and semaphores, file locks, asynchronous writes.
+#include "runtime/interpose/outside.h"
+
+#include <aio.h>
+#include <mqueue.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include "runtime/interpose/descriptors.h"
+#include "runtime/interpose/strings.h"
+
+using namespace deadheat;
+using namespace deadheat::interpose;
+
+namespace {
+
+// Each a granule of its own.
+struct alignas(8) Object {
+  char order;
+};
+
+Object outside;
+bool anything_outside;
+
+Object message_queues;  // POSIX's: one for all of them
+Object file_locks;
+bool any_file_lock;
+
+// By the number that the kernel gave it. Where two share one, there is more order than there is.
+constexpr unsigned kNumbered = 1024;
+Object numbered[2][kNumbered];
+enum Family { kQueue, kSemaphores };
+const void* object_of(Family family, int id) {
+  return &numbered[family][static_cast<unsigned>(id) % kNumbered];
+}
+
+bool is_set(const bool& flag) { return __atomic_load_n(&flag, __ATOMIC_RELAXED); }
+void set(bool* flag) {
+  if (!is_set(*flag)) __atomic_store_n(flag, true, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+namespace deadheat::interpose {
+
+// The flag is set by the first one before anything is started, so that who hears of it sees it.
+void starting_outside() {
+  set(&anything_outside);
+  lane::release(&outside);
+}
+void heard_from_outside() {
+  if (is_set(anything_outside)) lane::acquire(&outside);
+}
+
+void closing_lockable() {
+  if (is_set(any_file_lock)) lane::release(&file_locks);
+}
+
+}  // namespace deadheat::interpose
+
+// --- Processes; fork is in processes.cc
+
+INTERPOSE(int, posix_spawn, pid_t* process, const char* path, const posix_spawn_file_actions_t* files,
+          const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  starting_outside();
+  int const result = REAL(posix_spawn)(process, path, files, attributes, arguments, environment);
+  if (result == 0 && process != nullptr) lane::write(process, sizeof *process, CALLER);
+  return result;
+}
+INTERPOSE(int, posix_spawnp, pid_t* process, const char* file, const posix_spawn_file_actions_t* files,
+          const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  starting_outside();
+  int const result = REAL(posix_spawnp)(process, file, files, attributes, arguments, environment);
+  if (result == 0 && process != nullptr) lane::write(process, sizeof *process, CALLER);
+  return result;
+}
+INTERPOSE(int, system, const char* command) {
+  if (command != nullptr) reads_string(command, CALLER);
+  starting_outside();
+  int const result = REAL(system)(command);
+  heard_from_outside();
+  return result;
+}
+INTERPOSE(FILE*, popen, const char* command, const char* mode) {
+  reads_string(command, CALLER);
+  starting_outside();
+  return REAL(popen)(command, mode);
+}
+
+// --- Timers: what comes of them is a signal, or a byte to read
+
+INTERPOSE(int, timer_settime, timer_t timer, int flags, const itimerspec* value, itimerspec* old) {
+  lane::read(value, sizeof *value, CALLER);
+  starting_outside();
+  int const result = REAL(timer_settime)(timer, flags, value, old);
+  if (result == 0 && old != nullptr) lane::write(old, sizeof *old, CALLER);
+  return result;
+}
+INTERPOSE(int, timerfd_settime, int fd, int flags, const itimerspec* value, itimerspec* old) {
+  lane::read(value, sizeof *value, CALLER);
+  starting_outside();
+  int const result = REAL(timerfd_settime)(fd, flags, value, old);
+  if (result == 0 && old != nullptr) lane::write(old, sizeof *old, CALLER);
+  return result;
+}
+INTERPOSE(int, setitimer, __itimer_which_t which, const itimerval* value, itimerval* old) {
+  if (value != nullptr) lane::read(value, sizeof *value, CALLER);
+  starting_outside();
+  int const result = REAL(setitimer)(which, value, old);
+  if (result == 0 && old != nullptr) lane::write(old, sizeof *old, CALLER);
+  return result;
+}
+INTERPOSE(unsigned, alarm, unsigned seconds) {
+  starting_outside();
+  return REAL(alarm)(seconds);
+}
+
+// --- Queues: what is received was sent before
+
+INTERPOSE(int, msgsnd, int id, const void* message, size_t size, int flags) {
+  lane::read(message, sizeof(long) + size, CALLER);
+  lane::release(object_of(kQueue, id));
+  return REAL(msgsnd)(id, message, size, flags);
+}
+INTERPOSE(ssize_t, msgrcv, int id, void* message, size_t size, long type, int flags) {
+  ssize_t const got = REAL(msgrcv)(id, message, size, type, flags);
+  if (got >= 0) {
+    lane::acquire(object_of(kQueue, id));
+    heard_from_outside();
+    lane::write(message, sizeof(long) + static_cast<size_t>(got), CALLER);
+  }
+  return got;
+}
+namespace {
+void sending_message(const char* message, size_t size, lane::Pc pc) {
+  if (size != 0) lane::read(message, size, pc);
+  lane::release(&message_queues);
+}
+ssize_t received_message(char* message, ssize_t size, unsigned* priority, lane::Pc pc) {
+  if (size < 0) return size;
+  lane::acquire(&message_queues);
+  heard_from_outside();
+  if (size > 0) lane::write(message, static_cast<size_t>(size), pc);
+  if (priority != nullptr) lane::write(priority, sizeof *priority, pc);
+  return size;
+}
+}  // namespace
+INTERPOSE(int, mq_send, mqd_t queue, const char* message, size_t size, unsigned priority) {
+  sending_message(message, size, CALLER);
+  return REAL(mq_send)(queue, message, size, priority);
+}
+INTERPOSE(int, mq_timedsend, mqd_t queue, const char* message, size_t size, unsigned priority,
+          const struct timespec* until) {
+  sending_message(message, size, CALLER);
+  return REAL(mq_timedsend)(queue, message, size, priority, until);
+}
+INTERPOSE(ssize_t, mq_receive, mqd_t queue, char* message, size_t room, unsigned* priority) {
+  return received_message(message, REAL(mq_receive)(queue, message, room, priority), priority, CALLER);
+}
+INTERPOSE(ssize_t, mq_timedreceive, mqd_t queue, char* message, size_t room, unsigned* priority,
+          const struct timespec* until) {
+  return received_message(message, REAL(mq_timedreceive)(queue, message, room, priority, until), priority,
+                          CALLER);
+}
+
+// --- System V's semaphores: an operation that adds releases, one that takes or waits acquires
+
+namespace {
+bool any_adds(const sembuf* operations, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (operations[i].sem_op > 0) return true;
+  }
+  return false;
+}
+bool any_waits(const sembuf* operations, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (operations[i].sem_op <= 0) return true;
+  }
+  return false;
+}
+void changing_semaphores(int id, const sembuf* operations, size_t count, lane::Pc pc) {
+  if (count == 0) return;
+  lane::read(operations, count * sizeof *operations, pc);
+  if (any_adds(operations, count)) lane::release(object_of(kSemaphores, id));
+}
+void changed_semaphores(int id, const sembuf* operations, size_t count, int result) {
+  if (result != 0 || !any_waits(operations, count)) return;
+  lane::acquire(object_of(kSemaphores, id));
+  heard_from_outside();
+}
+}  // namespace
+INTERPOSE(int, semop, int id, sembuf* operations, size_t count) {
+  changing_semaphores(id, operations, count, CALLER);
+  int const result = REAL(semop)(id, operations, count);
+  changed_semaphores(id, operations, count, result);
+  return result;
+}
+INTERPOSE(int, semtimedop, int id, sembuf* operations, size_t count, const struct timespec* timeout) {
+  changing_semaphores(id, operations, count, CALLER);
+  int const result = REAL(semtimedop)(id, operations, count, timeout);
+  changed_semaphores(id, operations, count, result);
+  return result;
+}
+INTERPOSE(int, semctl, int id, int number, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* const argument = va_arg(list, void*);  // or not there, and not used
+  va_end(list);
+  if (command == SETVAL || command == SETALL) lane::release(object_of(kSemaphores, id));
+  return REAL(semctl)(id, number, command, argument);
+}
+
+// --- File locks
+
+INTERPOSE(int, flock, int fd, int operation) {
+  set(&any_file_lock);
+  bool const unlocks = (operation & LOCK_UN) != 0;
+  if (unlocks) lane::release(&file_locks);
+  int const result = REAL(flock)(fd, operation);
+  if (result == 0 && !unlocks) lane::acquire(&file_locks);
+  return result;
+}
+
+// --- Asynchronous input and output. The buffers are the kernel's and a hidden thread's until `aio_return`.
+
+namespace {
+template <class Block>
+void starting_write(const Block* block, lane::Pc pc) {
+  if (block->aio_nbytes != 0) lane::read(const_cast<const void*>(block->aio_buf), block->aio_nbytes, pc);
+  starting_outside();
+  before_sending(block->aio_fildes);
+}
+template <class Block>
+void ended(const Block* block, bool success) {
+  if (!success) return;
+  after_receiving(block->aio_fildes);
+}
+}  // namespace
+INTERPOSE(int, aio_write, aiocb* block) {
+  starting_write(block, CALLER);
+  return REAL(aio_write)(block);
+}
+INTERPOSE(int, aio_write64, aiocb64* block) {
+  starting_write(block, CALLER);
+  return REAL(aio_write64)(block);
+}
+INTERPOSE(int, aio_error, const aiocb* block) {
+  int const result = REAL(aio_error)(block);
+  ended(block, result == 0);
+  return result;
+}
+INTERPOSE(int, aio_error64, const aiocb64* block) {
+  int const result = REAL(aio_error64)(block);
+  ended(block, result == 0);
+  return result;
+}
+INTERPOSE(ssize_t, aio_return, aiocb* block) {
+  ssize_t const result = REAL(aio_return)(block);
+  ended(block, result >= 0);
+  return result;
+}
+INTERPOSE(ssize_t, aio_return64, aiocb64* block) {
+  ssize_t const result = REAL(aio_return64)(block);
+  ended(block, result >= 0);
+  return result;
+}
