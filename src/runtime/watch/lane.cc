@@ -207,24 +207,22 @@ void forget(const volatile void* object) {
   sync_forget(object);
 }
 
-// Of exclusive locks the read is part of what is done when one is acquired, because all of it is about the
-// same two cache lines.
-void lock_wanted(const void* lock, LockMode mode, Pc pc) {
-  if (mode == LockMode::kShared) read(lock, 1, pc);
-}
-void lock_only_used(const void* lock, LockMode mode, Pc pc) {
-  if (mode == LockMode::kExclusive) read(lock, 1, pc);
-}
+// The read is part of what is done when the lock is acquired, because all of it is about the same two cache
+// lines.
+void lock_wanted(const void*, LockMode, Pc) {}
+void lock_only_used(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
 void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
-  Thread* const thread = synchronising();
+  Thread* const thread = acting();
   if (thread == nullptr) return;
+  bool const is_read = is == LockIs::kObject && !platform::orders_by_itself(pc.value);
+  if (thread->ignore_sync != 0) {
+    if (is_read) read(const_cast<const void*>(lock), 1, pc);
+    return;
+  }
+  ++thread->statistics.sync_operations;
   Inside const inside(thread);
   DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
-  if (mode == LockMode::kShared)
-    watch::shared_lock_acquired(thread, lock, pc.value);
-  else
-    watch::lock_acquired(thread, lock, is == LockIs::kObject && !platform::orders_by_itself(pc.value),
-                         pc.value);
+  watch::lock_acquired(thread, lock, mode == LockMode::kShared, is_read, pc.value);
 }
 
 void lock_releasing(const volatile void* lock, Pc) {

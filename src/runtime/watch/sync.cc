@@ -122,16 +122,9 @@ void note_held(Thread* thread, uintptr_t lock, bool shared, uintptr_t pc) {
   thread->lockset = intern_lockset(thread->cache, {thread->lockset, lock, shared, stack});
 }
 
-// Whether this thread's own last release of the lock has been observed since, for the spans of its labels.
-void enter_critical_section(Thread* thread, const volatile void* lock, bool unobserved) {
-  uint32_t const before = thread->span.label();
-  thread->span.acquire_lock(lock, unobserved);
-  if (thread->span.label() != before) thread->publish_floor();
-}
-
 // Taking a lock reads it. Whoever wrote it before (made it, ended it) must be known without the help of the
-// lock: `before` looks for races before anything is learnt from it. `after`, everybody who used the lock is
-// known, so that the newest use stands for all of them: who knows of it knows of them.
+// lock: `before` looks for races before anything is learnt from it. `after`, an exclusive holder knows
+// everybody who used the lock, so that the newest use stands for all of them: who knows of it knows of them.
 class LockUse {
  public:
   LockUse(Thread* thread, uintptr_t lock, uintptr_t pc)
@@ -150,16 +143,13 @@ class LockUse {
   }
 
   void after(FatCell* fat) {
+    if (written_) return;
     record_.epoch_bits = thread_->epoch().bits();
     thread_->span.note_used();
-    Record* const only = fat->records();
-    constexpr uint64_t kAllButEpoch = ~((uint64_t{1} << Record::kMaskShift) - 1);
-    if (fat->count == 1 && ((only->bits() ^ record_.bits()) & kAllButEpoch) == 0 &&
-        thread_->ordered_after(only->epoch())) {
-      *only = record_;
-      return;
-    }
-    if (!written_) record_in_fat(thread_, fat, granule(), record_, &races_);
+    if (Record* const same = superseded(fat))
+      *same = record_;
+    else
+      record_in_fat(thread_, fat, granule(), record_, &races_);
   }
 
   // REQUIRES: nothing is locked.
@@ -170,6 +160,23 @@ class LockUse {
  private:
   uintptr_t granule() const { return request_.address & ~uintptr_t{7}; }
 
+  // The one record, of the same kind and bytes, that the new one takes the place of. There is no write, so
+  // that others do not matter; but if there are several that are known by now, they should go.
+  Record* superseded(FatCell* fat) const {
+    constexpr uint64_t kAllButEpoch = ~((uint64_t{1} << Record::kMaskShift) - 1);
+    Record* const records = fat->records();
+    Record* found = nullptr;
+    for (unsigned i = 0; i < fat->count; ++i) {
+      if (((records[i].bits() ^ record_.bits()) & kAllButEpoch) != 0 ||
+          !thread_->ordered_after(records[i].epoch())) {
+        continue;
+      }
+      if (found != nullptr) return nullptr;
+      found = &records[i];
+    }
+    return found;
+  }
+
   Thread* thread_;
   AccessRequest request_;
   Record record_;
@@ -177,52 +184,43 @@ class LockUse {
   Races races_;
 };
 
-void learn_and_enter(Thread* thread, const volatile void* lock, const LockedSync& sync) {
-  bool const own = sync->releaser_slot == thread->slot;
-  bool const unobserved = own && !sync->observed;
-  if (!unobserved) {
+void learn(Thread* thread, const volatile void* lock, bool shared, const LockedSync& sync) {
+  bool const own = !shared && sync->releaser_slot == thread->slot;
+  // A reader's release is for the next writer, whose own release forgets the readers: as long as this thread
+  // is among them, no writer has been there since.
+  bool const unobserved = shared ? sync->is_reader(thread->slot) : own && !sync->observed;
+  if (shared || !unobserved) {
     bool learnt = thread->clock.join(sync->clock.view());
-    learnt |= thread->clock.join(sync->readers);
+    if (!shared) learnt |= thread->clock.join(sync->readers);
     if (learnt) thread->learnt();
   }
-  enter_critical_section(thread, lock, unobserved);
+  uint32_t const before = thread->span.label();
+  thread->span.acquire_lock(lock, unobserved);
+  if (thread->span.label() != before) thread->publish_floor();
   if (!own) sync->observed = true;
 }
 
 }  // namespace
 
-void lock_acquired(Thread* thread, const volatile void* lock, bool is_object, uintptr_t pc) {
+void lock_acquired(Thread* thread, const volatile void* lock, bool shared, bool is_read, uintptr_t pc) {
   if (tree_filter()) tree_acquired(thread, lock);
   auto const address = reinterpret_cast<uintptr_t>(lock);
-  if (!is_object || thread->ignore_reads != 0) {
-    note_held(thread, address, false, pc);
+  if (!is_read || thread->ignore_reads != 0) {
+    note_held(thread, address, shared, pc);
     LockedSync const sync(lock);
-    if (sync) learn_and_enter(thread, lock, sync);
+    if (sync) learn(thread, lock, shared, sync);
     return;
   }
   LockUse use(thread, address, pc);  // of a lock that was not held yet
-  note_held(thread, address, false, pc);
+  note_held(thread, address, shared, pc);
   {
     LockedSync const sync(lock);
     if (!sync) return;
     use.before(sync.fat());
-    learn_and_enter(thread, lock, sync);
+    learn(thread, lock, shared, sync);
     use.after(sync.fat());
   }
   use.tell();
-}
-
-void shared_lock_acquired(Thread* thread, const volatile void* lock, uintptr_t pc) {
-  if (tree_filter()) tree_acquired(thread, lock);
-  note_held(thread, reinterpret_cast<uintptr_t>(lock), true, pc);
-  LockedSync const sync(lock);
-  if (!sync) return;
-  // A reader's release is for the next writer, whose own release forgets the readers: as long as this thread
-  // is among them, no writer has been there since.
-  bool const unobserved = sync->is_reader(thread->slot);
-  if (thread->clock.join(sync->clock.view())) thread->learnt();
-  enter_critical_section(thread, lock, unobserved);
-  sync->observed = true;
 }
 
 void lock_releasing(Thread* thread, const volatile void* lock) {

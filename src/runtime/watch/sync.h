@@ -80,9 +80,8 @@ void sync_acquire(Thread* thread, const volatile void* object);
 void sync_release(Thread* thread, const volatile void* object, bool replace);
 void sync_forget(const volatile void* object);
 
-// `is_object`: having taken it is also a read of its first byte.
-void lock_acquired(Thread* thread, const volatile void* lock, bool is_object, uintptr_t pc);
-void shared_lock_acquired(Thread* thread, const volatile void* lock, uintptr_t pc);
+// `is_read`: having taken it is also a read of its first byte.
+void lock_acquired(Thread* thread, const volatile void* lock, bool shared, bool is_read, uintptr_t pc);
 void lock_releasing(Thread* thread, const volatile void* lock);
 
 }  // namespace deadheat::watch

@@ -83,7 +83,7 @@ class Player {
         access(t, e.kind == EventKind::kWrite, index);
         break;
       case EventKind::kAcquire:
-        lock_acquired(t, locks[object % kMaxObjects], true, 1);
+        lock_acquired(t, locks[object % kMaxObjects], false, true, 1);
         break;
       case EventKind::kRelease:
         lock_releasing(t, locks[object % kMaxObjects]);

@@ -105,10 +105,8 @@ void play(const std::vector<Step>& steps, const std::vector<uint64_t*>& words) {
     Thread* const t = actors.enter(s.thread);
     switch (s.what) {
       case Do::kLock:
-        lock_acquired(t, locks[s.object], true, 1);
-        continue;
       case Do::kLockShared:
-        shared_lock_acquired(t, locks[s.object], 1);
+        lock_acquired(t, locks[s.object], s.what == Do::kLockShared, true, 1);
         continue;
       case Do::kUnlock:
         lock_releasing(t, locks[s.object]);
