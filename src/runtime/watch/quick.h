@@ -210,8 +210,8 @@ inline StackId site_stack(Thread* thread, uintptr_t pc, uint32_t size_and_kind) 
 }
 
 // What most accesses find, in as few registers as it takes, because each of them is saved and restored: a
-// cell that has nothing, or one record, which this access supersedes or, made at the same place, adds bytes
-// to. What is said of quickest_access holds here, too.
+// cell that has nothing, or one record, which this access supersedes or adds bytes to. What is said of
+// quickest_access holds here, too.
 template <bool kWrite>
 __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintptr_t address, uint32_t size,
                                                           uintptr_t pc) {
@@ -238,11 +238,24 @@ __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintpt
   uint64_t const key = quick::site_key(pc, size | (kWrite ? kWriteSite : 0));
   uint64_t const context = quick::site_context(hot->next_frame[-1].context, thread->lockset);
   const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
+  StackId const stack = site->stack;
   uint64_t next1 = site->alone_in_half[1];
   next0 |= site->alone_in_half[0];
   __asm__ volatile("" : : : "memory");
   if (__builtin_expect(site->key != key || site->context != context, 0)) return false;
-  if (adds && (((h0 ^ next0) & quick::kHalfShape) != 0 || h1 != next1)) return false;
+  if (adds && (((h0 ^ next0) & quick::kHalfShape) != 0 || h1 != next1)) {
+    // Bytes that were touched at another place: what the two make together may be known.
+    auto const how = static_cast<uint32_t>(Move::kIntoFirst) | static_cast<uint32_t>((h0 & 0xff) << 8 | mask)
+                                                                   << 3;
+    ShapeId const shape = shape_of({{h0, h1}});
+    const QuickCache::Known& known = thread->quick.known[quick::move_index(shape, how, stack)];
+    DhCell const next = quick::with_shape(next0, 0, known.shape);
+    __asm__ volatile("" : : : "memory");
+    if (__builtin_expect(known.old_shape != shape || known.stack != stack || known.how != how, 0))
+      return false;
+    next0 = next.half[0];
+    next1 = next.half[1];
+  }
   thread->span.note_used();
   ++thread->statistics.slow_accesses;
   if (__builtin_expect(--thread->until_known < 0, 0)) return false;
