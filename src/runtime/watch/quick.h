@@ -55,6 +55,11 @@ constexpr uint64_t site_key(uintptr_t pc, uint32_t size_and_kind) { return pc <<
 constexpr uint64_t site_context(StackId frames, LocksetId locks) {
   return frames | static_cast<uint64_t>(locks) << 32;
 }
+// For the table: outside all frames is not 0, which is what frames have that have no number yet.
+constexpr StackId kOutsideFrames = ~StackId{0};
+constexpr uint64_t known_context(StackId frames, LocksetId locks) {
+  return site_context(frames != 0 ? frames : kOutsideFrames, locks);
+}
 __attribute__((always_inline)) inline uint32_t site_index(uint64_t key, uint64_t context) {
   uint64_t const h = (key ^ context * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
   return static_cast<uint32_t>(h >> (64 - QuickCache::kSiteBits));
@@ -199,7 +204,7 @@ inline Change any_change_of(const Thread* thread, uint64_t h0, uint64_t h1, uint
 inline const QuickCache::Site* site_of(Thread* thread, uintptr_t pc, uint32_t size_and_kind) {
   StackId const frames = quick::frames(thread);
   uint64_t const key = quick::site_key(pc, size_and_kind);
-  uint64_t const context = quick::site_context(frames, thread->lockset);
+  uint64_t const context = quick::known_context(frames, thread->lockset);
   const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
   if (__builtin_expect(site->key == key && site->context == context, 1)) return site;
   return remember_site(thread, pc, frames, size_and_kind);
@@ -209,9 +214,51 @@ inline StackId site_stack(Thread* thread, uintptr_t pc, uint32_t size_and_kind) 
   return site != nullptr ? site->stack : 0;
 }
 
+// The ways below take no lock and change nothing but the cell, so that signals and fork(2) need not be kept
+// away. A handler that runs in between may change the tables, which is why what is taken from an entry is
+// taken before the entry is recognised.
+namespace quick {
+
+struct Place {
+  StackId stack;
+  uint64_t alone_in_half[2];
+};
+// Where the access is made; false if that is not in the table.
+__attribute__((always_inline)) inline bool find_place(const Thread* thread, uintptr_t pc,
+                                                      uint32_t size_and_kind, Place* place) {
+  uint64_t const key = site_key(pc, size_and_kind);
+  uint64_t const context = site_context(thread->hot->next_frame[-1].context, thread->lockset);
+  const QuickCache::Site* const site = &thread->quick.site[site_index(key, context)];
+  *place = {site->stack, {site->alone_in_half[0], site->alone_in_half[1]}};
+  __asm__ volatile("" : : : "memory");
+  return __builtin_expect(site->key == key && site->context == context, 1);
+}
+
+// The halves `first` and `second` with the pair of stacks that follows from `old`; false if that is not in
+// the table.
+__attribute__((always_inline)) inline bool find_pair(const Thread* thread, const DhCell& old, uint32_t how,
+                                                     StackId stack, uint64_t first, uint64_t second,
+                                                     DhCell* next) {
+  ShapeId const shape = shape_of(old);
+  const QuickCache::Known& known = thread->quick.known[move_index(shape, how, stack)];
+  *next = with_shape(first, second, known.shape);
+  __asm__ volatile("" : : : "memory");
+  return __builtin_expect(known.old_shape == shape && known.stack == stack && known.how == how, 1);
+}
+
+__attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, const DhCell& old,
+                                                 const DhCell& next) {
+  thread->span.note_used();
+  ++thread->statistics.slow_accesses;
+  if (__builtin_expect(--thread->until_known < 0, 0)) return false;
+  return compare_and_swap_cell(cell, old, next);
+}
+
+}  // namespace quick
+
 // What most accesses find, in as few registers as it takes, because each of them is saved and restored: a
-// cell that has nothing, or one record, which this access supersedes or adds bytes to. What is said of
-// quickest_access holds here, too.
+// cell that has nothing, or one record, which this access supersedes or adds bytes to. False: nothing was
+// done. REQUIRES, as those that follow: thread->may_be_quick().
 template <bool kWrite>
 __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintptr_t address, uint32_t size,
                                                           uintptr_t pc) {
@@ -235,37 +282,21 @@ __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintpt
     if ((h0 | h1) == 0) note_touched(reinterpret_cast<Chunk*>(cells), index);
   }
 
-  uint64_t const key = quick::site_key(pc, size | (kWrite ? kWriteSite : 0));
-  uint64_t const context = quick::site_context(hot->next_frame[-1].context, thread->lockset);
-  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
-  StackId const stack = site->stack;
-  uint64_t next1 = site->alone_in_half[1];
-  next0 |= site->alone_in_half[0];
-  __asm__ volatile("" : : : "memory");
-  if (__builtin_expect(site->key != key || site->context != context, 0)) return false;
-  if (adds && (((h0 ^ next0) & quick::kHalfShape) != 0 || h1 != next1)) {
+  quick::Place place;
+  if (!quick::find_place(thread, pc, size | (kWrite ? kWriteSite : 0), &place)) return false;
+  DhCell next{{next0 | place.alone_in_half[0], place.alone_in_half[1]}};
+  if (adds && (((h0 ^ next.half[0]) & quick::kHalfShape) != 0 || h1 != next.half[1])) {
     // Bytes that were touched at another place: what the two make together may be known.
     auto const how = static_cast<uint32_t>(Move::kIntoFirst) | static_cast<uint32_t>((h0 & 0xff) << 8 | mask)
                                                                    << 3;
-    ShapeId const shape = shape_of({{h0, h1}});
-    const QuickCache::Known& known = thread->quick.known[quick::move_index(shape, how, stack)];
-    DhCell const next = quick::with_shape(next0, 0, known.shape);
-    __asm__ volatile("" : : : "memory");
-    if (__builtin_expect(known.old_shape != shape || known.stack != stack || known.how != how, 0))
-      return false;
-    next0 = next.half[0];
-    next1 = next.half[1];
+    if (!quick::find_pair(thread, {{h0, h1}}, how, place.stack, next0, 0, &next)) return false;
   }
-  thread->span.note_used();
-  ++thread->statistics.slow_accesses;
-  if (__builtin_expect(--thread->until_known < 0, 0)) return false;
-  return compare_and_swap_cell(cell, {{h0, h1}}, {{next0, next1}});
+  return quick::store(thread, cell, {{h0, h1}}, next);
 }
 
 // What two threads do that both read something again and again, a table or a setting: the cell has a read of
 // this thread, which this one supersedes, and another thread's, which it knows nothing of. (So not everybody
-// knows that one, and whether everybody knows the first does not matter: it goes in any case.) What is said
-// of quickest_access holds here, too.
+// knows that one, and whether everybody knows the first does not matter: it goes in any case.)
 __attribute__((always_inline)) inline bool renews_read(Thread* thread, uintptr_t address, uint32_t size,
                                                        uintptr_t pc) {
   DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
@@ -281,30 +312,18 @@ __attribute__((always_inline)) inline bool renews_read(Thread* thread, uintptr_t
       ((h0 | h1) & (kNeither | (~mask & 0xff))) != 0 || quick::ordered(thread, h1)) {
     return false;
   }
-  uint64_t const key = quick::site_key(pc, size);
-  uint64_t const context = quick::site_context(hot->next_frame[-1].context, thread->lockset);
-  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
-  StackId const stack = site->stack;
-  __asm__ volatile("" : : : "memory");
-  if (__builtin_expect(site->key != key || site->context != context, 0)) return false;
-  constexpr auto kHow = static_cast<uint32_t>(Move::kBeforeSecond);
-  ShapeId const shape = shape_of({{h0, h1}});
-  const QuickCache::Known& known = thread->quick.known[quick::move_index(shape, kHow, stack)];
-  DhCell const next = quick::with_shape(now, h1, known.shape);
-  __asm__ volatile("" : : : "memory");
-  if (__builtin_expect(known.old_shape != shape || known.stack != stack || known.how != kHow, 0))
+  quick::Place place;
+  DhCell next;
+  if (!quick::find_place(thread, pc, size, &place) ||
+      !quick::find_pair(thread, {{h0, h1}}, static_cast<uint32_t>(Move::kBeforeSecond), place.stack, now, h1,
+                        &next)) {
     return false;
-  thread->span.note_used();
-  ++thread->statistics.slow_accesses;
-  if (__builtin_expect(--thread->until_known < 0, 0)) return false;
-  return compare_and_swap_cell(cell, {{h0, h1}}, next);
+  }
+  return quick::store(thread, cell, {{h0, h1}}, next);
 }
 
-// The quickest way, for what is nearly always there: nothing, records that this one supersedes, a write that
-// this read saw. No lock is taken and nothing but the cell is changed, so that signals and fork(2) need not
-// be kept away; a handler that runs in between may change the tables, which is why what is taken from an
-// entry is taken before the entry is recognised. False: nothing was done.
-// REQUIRES: thread->may_be_quick().
+// What is nearly always there otherwise: records that this one supersedes, a write that this read saw, what
+// everybody knows.
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, uint32_t size,
                                                            uintptr_t pc) {
@@ -319,37 +338,19 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   // Fat, or an atomic access among them.
   if (((h0 | h1) & kDhAtomicBit) != 0) return false;
 
-  const DhHot* const hot = thread->hot;
-  StackId const frames = hot->next_frame[-1].context;
-  uint64_t const key = quick::site_key(pc, size | (kWrite ? kWriteSite : 0));
-  uint64_t const context = quick::site_context(frames, thread->lockset);
-  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
-  StackId const stack = site->stack;
-  uint64_t half0 = site->alone_in_half[0];
-  uint64_t half1 = site->alone_in_half[1];
-  __asm__ volatile("" : : : "memory");
-  if (__builtin_expect(site->key != key || site->context != context || frames == 0, 0)) return false;
-
-  uint64_t const now = hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
+  quick::Place place;
+  if (!quick::find_place(thread, pc, size | (kWrite ? kWriteSite : 0), &place)) return false;
+  uint64_t const now = thread->hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
   quick::Change const change = quick::change_of<kWrite>(thread, h0, h1, now);
+  DhCell next{{now | place.alone_in_half[0], place.alone_in_half[1]}};
   if (change.how == quick::kAlone) {
     if ((h0 | h1) == 0) note_touched(reinterpret_cast<Chunk*>(cells), index);
-    half0 |= now;
-  } else {
-    if (__builtin_expect(change.how == quick::kNotQuick, 0)) return false;
-    ShapeId const shape = shape_of({{h0, h1}});
-    const QuickCache::Known& known = thread->quick.known[quick::move_index(shape, change.how, stack)];
-    DhCell const next = quick::with_shape(change.first, change.second, known.shape);
-    __asm__ volatile("" : : : "memory");
-    if (__builtin_expect(known.old_shape != shape || known.stack != stack || known.how != change.how, 0))
-      return false;
-    half0 = next.half[0];
-    half1 = next.half[1];
+  } else if (__builtin_expect(change.how == quick::kNotQuick, 0) ||
+             !quick::find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second,
+                               &next)) {
+    return false;
   }
-  thread->span.note_used();
-  ++thread->statistics.slow_accesses;
-  if (__builtin_expect(--thread->until_known < 0, 0)) return false;
-  return compare_and_swap_cell(cell, {{h0, h1}}, {{half0, half1}});
+  return quick::store(thread, cell, {{h0, h1}}, next);
 }
 
 // An access within one granule whose stack is known already, whatever the cell. Races are told.
