@@ -3,6 +3,7 @@
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
@@ -223,6 +224,42 @@ TEST_F(RecordPlan, AVariadicFunctionThatMayBeCalledBackIsValid) {
   std::string problem;
   raw_string_ostream stream(problem);
   EXPECT_FALSE(verifyModule(module, &stream)) << problem;
+}
+
+TEST_F(RecordPlan, WhatIsRecordedIsReadOnce) {
+  // The code generator may read the parts of a vector again, unless it is told that they can change.
+  Module& module = parse(
+      "define <2 x double> @f(ptr %p, ptr %q) { %v = load <2 x double>, ptr %p, align 8\n"
+      " %w = load i64, ptr %q, align 8\n store i64 %w, ptr %p, align 8\n ret <2 x double> %v }");
+  ModuleAnalysisManager analyses;
+  Options options;
+  options.mode = "record";
+  RecordPass(options, false).run(module, analyses);
+  unsigned loads = 0;
+  for (Instruction& instruction : instructions(*module.getFunction("f"))) {
+    const auto* const load = dyn_cast<LoadInst>(&instruction);
+    if (load == nullptr || isa<AllocaInst>(load->getPointerOperand())) continue;
+    EXPECT_TRUE(load->isVolatile());
+    ++loads;
+  }
+  EXPECT_EQ(loads, 2u);
+}
+
+TEST_F(RecordPlan, ResultsAreKeyedByTheirFirstArgumentIfItIsANumber) {
+  Module& module = parse(
+      "declare i32 @n(i32)\n declare i32 @p(ptr)\n declare i32 @z()\n"
+      "define void @f(i32 %a, ptr %b) { call i32 @n(i32 %a)\n call i32 @p(ptr %b)\n call i32 @z()\n ret void "
+      "}");
+  const auto keys = [&](const ModulePlan& plan) {
+    std::vector<bool> found;
+    for (const Point& point : plan.functions().front().points)
+      found.push_back(plan.key_of(*cast<CallBase>(point.instruction)) != nullptr);
+    return found;
+  };
+  EXPECT_THAT(keys(ModulePlan(module)), ElementsAre(true, false, false));
+  // Of a recording that was made before.
+  module.eraseNamedMetadata(module.getNamedMetadata("deadheat.keys"));
+  EXPECT_THAT(keys(ModulePlan(module)), ElementsAre(false, false, false));
 }
 
 TEST(Pieces, ValuesOfAllTypesComeTogetherAgain) {

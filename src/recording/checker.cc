@@ -120,6 +120,7 @@ class Checker {
     }
     if (item.tag != Tag::kSequencer) return Nothing{};
     ++summary.sequencers;
+    if (item.sequencer.reads_object) ++summary_.tags[static_cast<unsigned>(Tag::kAccess)];
     ++summary_.kinds[static_cast<unsigned>(item.sequencer.kind)];
     const std::uint64_t number = item.sequencer.number.value();
     switch (numbers_.add(number)) {

@@ -206,11 +206,18 @@ void Drain::end_streams(EndKind kind, std::int64_t status, bool with_runs) {
     if (!slot.is_used) begin(index, record);
     std::string tail;
     // A running thread's run changes; one that ran out of time is told none, and ends a little earlier.
-    const std::uint64_t run = with_runs ? load_acquire(record.run) : 0;
+    std::uint64_t run = with_runs ? load_acquire(record.run) : 0;
     const std::uint64_t size = available(index, record);
     if (slot.is_broken) continue;
     // A thread that has stopped logging has logged its end.
-    if (state == kDhSlotLive && load_acquire(record.is_off) == 0) append_end(tail, run, kind, status);
+    if (state == kDhSlotLive && load_acquire(record.is_off) == 0) {
+      if (with_runs && record.waiting_read != 0) {
+        const std::uint64_t before = std::min(run, record.waiting_read_run);
+        append_read(tail, before, record.waiting_read - record.last_object);
+        run -= before;
+      }
+      append_end(tail, run, kind, status);
+    }
     if (!take(index, size, tail)) {
       is_stopped_ = true;
       ending_.reason = StopReason::kDiskFull;

@@ -221,6 +221,34 @@ TEST(Drain, AKilledProgramLeavesAllThatItLogged) {
   }
 }
 
+TEST(Drain, WhatAKilledThreadHadReadBeforeALockIsLogged) {
+  ScratchFolder scratch;
+  record(scratch / "r", {}, [](FakeRecorded& self) {
+    FakeThread thread(self);
+    thread.sequencer(SequencerKind::kAllocated, 0x1000, 64);
+    thread.record().last_object = 0x1000;
+    thread.predict(5);
+    thread.record().waiting_read_run = 3;
+    thread.record().waiting_read = 0x1008;
+    raise(SIGKILL);
+    return 0;
+  });
+  Reader reader = open(scratch / "r");
+  ThreadStream stream = reader.stream(ThreadId(0));
+  Item item;
+  ASSERT_TRUE(stream.next(item));
+  EXPECT_EQ(item.tag, Tag::kSequencer);
+  ASSERT_TRUE(stream.next(item));
+  ASSERT_EQ(item.tag, Tag::kAccess);
+  EXPECT_EQ(item.predicted, 3u);
+  EXPECT_EQ(item.access.kind, AccessKind::kRead);
+  EXPECT_EQ(item.access.address, Address(0x1008));
+  EXPECT_EQ(item.access.size, 1u);
+  ASSERT_TRUE(stream.next(item));
+  ASSERT_EQ(item.tag, Tag::kEnd);
+  EXPECT_EQ(item.predicted, 2u);
+}
+
 TEST(Drain, TheLimitStopsTheRecordingAndNotTheProgram) {
   ScratchFolder scratch;
   constexpr std::uint64_t kLimit = 3 << 20;
@@ -452,7 +480,7 @@ TEST(Arena, OtherFilesAreRefused) {
   (*made)->header().version = 77;
   auto other = Arena::attach(dup((*made)->descriptor()));
   ASSERT_FALSE(other.ok());
-  EXPECT_THAT(other.error().message, HasSubstr("expected 3, found 77"));
+  EXPECT_THAT(other.error().message, HasSubstr("expected 4, found 77"));
 }
 
 }  // namespace

@@ -35,6 +35,14 @@ void append_tag(std::string& out, Tag tag, std::uint64_t predicted) {
   if (run == kLongRun) append_varint(out, predicted - kLongRun);
 }
 
+void append_read(std::string& out, std::uint64_t predicted, std::uint64_t address_difference) {
+  append_tag(out, Tag::kAccess, predicted);
+  append_byte(out, static_cast<unsigned>(AccessKind::kRead));
+  append_svarint(out, static_cast<std::int64_t>(address_difference));
+  append_varint(out, 1);
+  append_varint(out, 0);
+}
+
 void append_end(std::string& out, std::uint64_t predicted, EndKind kind, std::int64_t status) {
   append_tag(out, Tag::kEnd, predicted);
   append_byte(out, static_cast<unsigned>(kind));
@@ -70,7 +78,7 @@ void Encoder::coded_sequencer(std::uint64_t predicted, const Sequencer& sequence
                              : coding_->held[0] == object ? kDhObjectHeld
                              : last_object_ == object     ? kDhObjectLast
                                                           : kDhObjectExplicit;
-  append_tag(bytes_, Tag::kCodedSequencer, predicted);
+  append_tag(bytes_, sequencer.reads_object ? Tag::kReadAndSequencer : Tag::kCodedSequencer, predicted);
   append_byte(bytes_, object_is | (is_kind_predicted ? kDhKindPredicted : 0u) |
                           (sequencer.hash_bits != 0 ? kDhHashFollows : 0u) |
                           static_cast<unsigned>(std::min<std::uint64_t>(step, kDhLongStep)) << kDhStepShift);

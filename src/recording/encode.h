@@ -15,6 +15,8 @@ void append_varint(std::string& out, std::uint64_t number);
 void append_svarint(std::string& out, std::int64_t number);
 // An item's first byte and, if the run is long, the rest of it.
 void append_tag(std::string& out, Tag tag, std::uint64_t predicted);
+// Of one byte; the difference is to the last object.
+void append_read(std::string& out, std::uint64_t predicted, std::uint64_t address_difference);
 void append_end(std::string& out, std::uint64_t predicted, EndKind kind, std::int64_t status);
 
 // Sequencers are written as differences: a stream's encoder remembers the last one.

@@ -1,4 +1,4 @@
-// The format of a recording on disk, version 2. FORMAT.md says the same in prose; change both together, with
+// The format of a recording on disk, version 3. FORMAT.md says the same in prose; change both together, with
 // a new version number and a stored recording of the old one in tests/recordings.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace deadheat::recording {
 
 // All numbers are little-endian. "Hash" is XXH3, 64 bits, seed 0.
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 // The oldest that is read.
 inline constexpr std::uint32_t kOldestVersion = 1;
 
@@ -52,7 +52,7 @@ inline constexpr unsigned kTagMask = 15;
 inline constexpr unsigned kLongRun = 15;  // a varint with the rest follows
 
 enum class Tag : std::uint8_t {
-  kValue1 = 0,  // a value that was not predicted: 1 << tag bytes
+  kValue1 = 0,  // a value that was not predicted: 1 << tag bytes, zeros above them left out since version 3
   kValue2 = 1,
   kValue4 = 2,
   kValue8 = 3,
@@ -67,8 +67,10 @@ enum class Tag : std::uint8_t {
   kMoreWords = 12,  // varint count, 1 to kWordsPerItem, and as many words of the call-back before
   // Since version 2. What it stands for is an item of tag kSequencer.
   kCodedSequencer = 13,  // flags, then what they say (runtime/sequencer_coding.h)
+  // Since version 3.
+  kReadAndSequencer = 14,  // the same; before it, the thread read one byte of its object
 };
-inline constexpr unsigned kTags = 14;
+inline constexpr unsigned kTags = 15;
 inline constexpr bool is_value(Tag tag) { return tag <= Tag::kValue8; }
 
 inline constexpr std::size_t kWordsPerItem = 16;

@@ -23,6 +23,7 @@ struct Sequencer {
   Address object;          // absolute
   std::uint64_t extra;
   std::uint8_t hash_bits = 0;  // 0: nothing was stored since the thread's last sequencer
+  bool reads_object = false;   // a library call read the object's first byte just before
 
   // What `extra` says, by kind.
   bool is_shared() const { return (extra & 1) != 0; }                                    // kLockAcquired

@@ -134,7 +134,8 @@ std::string to_text(const Item& item) {
     }
     case Tag::kSequencer: {
       const Sequencer& s = item.sequencer;
-      return fmt::format("#{} {}{}{}{}", s.number.value(), to_string(s.kind),
+      return fmt::format("{}#{} {}{}{}{}", s.reads_object ? "read, " : "", s.number.value(),
+                         to_string(s.kind),
                          s.object.value() != 0 ? fmt::format(" {:#x}", s.object.value()) : "", extra_text(s),
                          s.hash_bits == 0 ? "" : fmt::format(", hash {:0{}x}", s.hash, s.hash_bits / 4));
     }
@@ -159,6 +160,7 @@ std::string to_text(const Item& item) {
                          item.end.is_written ? "" : " (the stream stops here)");
     case Tag::kMoreWords:
     case Tag::kCodedSequencer:
+    case Tag::kReadAndSequencer:
       break;
   }
   return {};

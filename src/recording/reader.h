@@ -97,8 +97,10 @@ class ThreadStream {
         at_ += 1 + (std::size_t{1} << tag);
         return true;
       }
-      if (tag == static_cast<unsigned>(Tag::kCodedSequencer) && run != kLongRun && coding_ != nullptr) {
+      if (tag >= static_cast<unsigned>(Tag::kCodedSequencer) && tag < tags_ && run != kLongRun &&
+          coding_ != nullptr) {
         item.predicted = run;
+        item.tag = static_cast<Tag>(tag);
         return decode_coded(item, at_ + 1);
       }
     }
@@ -134,6 +136,7 @@ class ThreadStream {
   std::shared_ptr<const LogFile> log_;
   ThreadId thread_;
   const std::vector<Chunk>* chunks_ = nullptr;  // the log's
+  unsigned tags_;                               // of the log's version
   std::size_t next_chunk_ = 0;
   // The rest of the chunk before, then a chunk; kMaxItemBytes zeros behind it, so that one item can be
   // decoded without looking at `limit_` at every byte.

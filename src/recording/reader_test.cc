@@ -227,7 +227,9 @@ TEST(Reader, EveryFlippedBitOfTheLogIsNoticed) {
   everything().write(scratch / "r", 100);
   const std::string log = read_file(scratch / "r/log");
   for (std::size_t bit = 0; bit < log.size() * 8; ++bit) {
-    const bool is_reserved = bit / 8 >= 12 && bit / 8 < 16;
+    // An earlier version's number says nothing of what follows.
+    const bool is_reserved =
+        (bit / 8 >= 12 && bit / 8 < 16) || (bit / 8 == 8 && (log[8] ^ 1 << bit % 8) < log[8]);
     std::string changed = log;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
     Result<Reader> reader = Reader::of_log(changed, "r/log");
@@ -286,6 +288,7 @@ TEST(Reader, CodedSequencersComeBackAsTheyWere) {
       sequencer.hash &= 0xffff;
       builder.thread(0).sequencer(i % 20, sequencer);
     } else {
+      sequencer.reads_object = random() % 3 == 0;
       builder.thread(0).coded_sequencer(i % 20, sequencer);
     }
     written.push_back(sequencer);
@@ -309,6 +312,7 @@ TEST(Reader, CodedSequencersComeBackAsTheyWere) {
     ASSERT_EQ(found.extra, written[i].extra);
     ASSERT_EQ(found.hash_bits, written[i].hash_bits);
     ASSERT_EQ(found.hash, written[i].hash);
+    ASSERT_EQ(found.reads_object, written[i].reads_object);
   }
 }
 
@@ -336,8 +340,28 @@ TEST(Reader, AnEarlierVersionHasNoCodedSequencers) {
   std::string error;
   EXPECT_TRUE(items_of(*Reader::of_log(log, "r/log"), ThreadId(0), &error).empty());
   EXPECT_THAT(error, HasSubstr("expected an item's tag, found 13"));
-  log[8] = 3;
+  log[8] = 4;
   EXPECT_FALSE(Reader::of_log(log, "r/log").ok());
+}
+
+TEST(Reader, VersionTwoHasNoSequencersThatReadTheirObject) {
+  RecordingBuilder builder;
+  // Enough of them that they are decoded by the quick way, too.
+  Sequencer sequencer{};
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    sequencer.number = SequencerNumber(i);
+    sequencer.reads_object = i == 3;
+    builder.thread(0).coded_sequencer(0, sequencer);
+  }
+  builder.end_all();
+  ScratchFolder scratch;
+  builder.write(scratch / "r.dh");
+  std::string log = read_file(scratch / "r.dh/log");
+  EXPECT_EQ(items_of(*Reader::of_log(log, "r/log"), ThreadId(0)).size(), 301u);
+  log[8] = 2;
+  std::string error;
+  EXPECT_EQ(items_of(*Reader::of_log(log, "r/log"), ThreadId(0), &error).size(), 3u);
+  EXPECT_THAT(error, HasSubstr("expected an item's tag, found 14"));
 }
 
 // Streams that no writer wrote.
@@ -355,7 +379,7 @@ TEST(Reader, ItemsThatCannotBeAreRefusedWithTheirPosition) {
   };
   const std::string many(12, '\xff');
   const BadStream kStreams[] = {
-      {"tag 14", bytes({14}), "expected an item's tag, found 14"},
+      {"tag 15", bytes({15}), "expected an item's tag, found 15"},
       {"coded sequencer of kind 21", bytes({13, 0, 21, 0, 0}), "expected a kind of sequencer, found 21"},
       {"coded sequencer with a long number", bytes({13, 0xf0}) + many + many + many,
        "expected numbers of 64 bits"},
@@ -419,7 +443,7 @@ TEST(Reader, AGapInAStreamEndsTheRecordingThere) {
 
 // Found by fuzzing: a long rest behind the end was read on as values.
 TEST(Reader, NothingComesBehindAnEndOrAnError) {
-  for (const std::string& start : {std::string("\x0b\0\0", 3), std::string("\x0e")}) {
+  for (const std::string& start : {std::string("\x0b\0\0", 3), std::string("\x0f")}) {
     ScratchFolder scratch;
     auto log = LogWriter::create(scratch / "log", 1);
     ASSERT_TRUE((*log)->append(ThreadId(0), 0, start + std::string(1000, '\0')).ok());
@@ -472,8 +496,8 @@ TEST(Reader, FoldersThatAreNoRecordingAreRefused) {
   EXPECT_THAT(with_description(""), HasSubstr("recording.json: expected JSON"));
   EXPECT_THAT(with_description("[]"), HasSubstr("expected a JSON object, found array"));
   EXPECT_THAT(with_description("{}"), HasSubstr("expected a member \"format\", found none"));
-  EXPECT_THAT(with_description(R"({"format": 3})"),
-              HasSubstr("expected format version 2, found 3: written by a newer"));
+  EXPECT_THAT(with_description(R"({"format": 4})"),
+              HasSubstr("expected format version 3, found 4: written by a newer"));
   EXPECT_THAT(with_description(R"({"format": "1"})"),
               HasSubstr("expected an integer as \"format\", found \"1\""));
   EXPECT_THAT(with_description(R"({"format": 1, "command": [1]})"),
@@ -491,7 +515,7 @@ TEST(Reader, FoldersThatAreNoRecordingAreRefused) {
   std::string log = read_file(folder + "/log");
   log[8] = 9;
   write_file(folder + "/log", log);
-  EXPECT_THAT(message(), HasSubstr("log: byte 8: expected format version 2, found 9"));
+  EXPECT_THAT(message(), HasSubstr("log: byte 8: expected format version 3, found 9"));
   write_file(folder + "/log", "#!/bin/sh");
   EXPECT_THAT(message(), HasSubstr("log: byte 0: expected the log of a recording"));
   std::filesystem::remove(folder + "/log");

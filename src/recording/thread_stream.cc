@@ -38,6 +38,13 @@ inline bool read_varint(const Byte*& at, std::uint64_t& out) {
   return read_long_varint(at, out);
 }
 
+// How many tags a version has.
+unsigned tags_of(std::uint32_t version) {
+  return version < 2   ? static_cast<unsigned>(Tag::kCodedSequencer)
+         : version < 3 ? static_cast<unsigned>(Tag::kReadAndSequencer)
+                       : kTags;
+}
+
 std::uint64_t from_zigzag(std::uint64_t number) { return (number >> 1) ^ (~(number & 1) + 1); }
 
 double processor_seconds() {
@@ -58,7 +65,7 @@ T load(const Byte*& at) {
 
 ThreadStream::ThreadStream(std::shared_ptr<const LogFile> log, ThreadId thread,
                            const std::vector<Chunk>* chunks)
-    : log_(std::move(log)), thread_(thread), chunks_(chunks) {}
+    : log_(std::move(log)), thread_(thread), chunks_(chunks), tags_(tags_of(log_->version())) {}
 ThreadStream::ThreadStream(ThreadStream&&) noexcept = default;
 ThreadStream& ThreadStream::operator=(ThreadStream&&) noexcept = default;
 ThreadStream::~ThreadStream() = default;
@@ -156,8 +163,7 @@ bool ThreadStream::decode(Item& item) {
   const Byte* at = at_;
   const Byte first = *at++;
   const unsigned number = first & kTagMask;
-  if (number >= kTags || number == static_cast<unsigned>(Tag::kMoreWords) ||
-      (number == static_cast<unsigned>(Tag::kCodedSequencer) && log_->version() < 2)) {
+  if (number >= tags_ || number == static_cast<unsigned>(Tag::kMoreWords)) {
     return fail("an item's tag", fmt::format("{}", number));
   }
   item.tag = static_cast<Tag>(number);
@@ -198,9 +204,11 @@ bool ThreadStream::decode(Item& item) {
       item.sequencer.number = SequencerNumber(last_number_);
       item.sequencer.object = Address(last_object_);
       item.sequencer.extra = c;
+      item.sequencer.reads_object = false;
       break;
     }
     case Tag::kCodedSequencer:
+    case Tag::kReadAndSequencer:
       if (!fits) break;
       return decode_coded(item, at);
     case Tag::kCallback:
@@ -252,7 +260,9 @@ bool ThreadStream::decode(Item& item) {
 }
 
 // `at` is behind the tag and run.
+// REQUIRES: item.tag is one of the two.
 bool ThreadStream::decode_coded(Item& item, const Byte* at) {
+  item.sequencer.reads_object = item.tag == Tag::kReadAndSequencer;
   if (coding_ == nullptr) coding_ = std::make_unique<DhCoding>();
   DhCoding& coding = *coding_;
   const unsigned flags = *at++;

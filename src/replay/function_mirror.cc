@@ -328,11 +328,12 @@ Value* FunctionMirror::site_value(uint32_t site) {
   return builder.CreateAdd(site_base_, builder.getInt32(site));
 }
 
-Value* FunctionMirror::opaque(IRBuilder<>& builder, uint32_t site, Type* type) {
+Value* FunctionMirror::opaque(IRBuilder<>& builder, uint32_t site, Type* type, Value* key) {
   SmallVector<Value*, 4> words;
   const std::size_t count = pieces_of(type, module_.getDataLayout()).size();
   for (std::size_t i = 0; i < count; ++i) {
-    Value* const where = builder.getInt64(code_.first_pseudo_address() + (site + i) * uint64_t{8});
+    Value* const where = instrument::record::place_of_result(
+        builder, code_.first_pseudo_address() + (site + i) * uint64_t{8}, key);
     words.push_back(variant_ == Variant::kLive
                         ? hooks_.call(builder, "__dh_rep_live_opaque", builder.getInt64Ty(),
                                       {thread_, where, site_value(site + static_cast<std::uint32_t>(i))})

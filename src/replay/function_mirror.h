@@ -101,7 +101,8 @@ class FunctionMirror {
 
   llvm::Value* field(llvm::IRBuilder<>& builder, std::size_t offset);
   llvm::Value* site_value(std::uint32_t site);
-  llvm::Value* opaque(llvm::IRBuilder<>& builder, std::uint32_t site, llvm::Type* type);
+  llvm::Value* opaque(llvm::IRBuilder<>& builder, std::uint32_t site, llvm::Type* type,
+                      llvm::Value* key = nullptr);
   llvm::Value* as_word(llvm::IRBuilder<>& builder, llvm::Value* pointer);
   llvm::Constant* external(const char* name);
 

@@ -144,7 +144,7 @@ void FunctionMirror::mirror_call(const Point& point) {
         value_hook(builder, "__dh_rep_nothing", {});
         if (has_result) opaque_result = PoisonValue::get(call.getType());
       } else {
-        opaque_result = opaque(builder, point.site, call.getType());
+        opaque_result = opaque(builder, point.site, call.getType(), code_.plan().key_of(call));
       }
     } else if (has_result) {
       opaque_result = PoisonValue::get(call.getType());

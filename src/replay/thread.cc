@@ -76,6 +76,7 @@ const char* name_of(Tag tag) {
     case Tag::kMoreWords:
       return "more words";
     case Tag::kCodedSequencer:
+    case Tag::kReadAndSequencer:
       break;  // never given out
   }
   return "nothing known";
@@ -325,6 +326,10 @@ void Thread::sequencer(SiteId site) {
   const recording::Sequencer happened = item_.sequencer;
   if (is_at_fault() && !world_.is_observed() && !matches(happened, hot_->hash)) world_.needs_observing(*this);
   verify(happened);
+  if (happened.reads_object) {
+    const recording::LibraryAccess read{recording::AccessKind::kRead, happened.object, 1, Address(0)};
+    world_.notify([&](Observer& observer) { observer.on_library_access(id(), site, read); });
+  }
   ++regions_;
   last_number_ = happened.number.value();
   world_.wait_for_turn(*this, happened.number);
@@ -383,7 +388,8 @@ void Thread::callback() {
 // --- From the hooks
 
 std::uint64_t Thread::value(std::uint64_t address, std::uint32_t size) {
-  if (hot_->run == 0 && item_.tag == tag_of(size)) [[likely]] {
+  // The log has as few bytes of it as hold the value.
+  if (hot_->run == 0 && item_.tag <= tag_of(size)) [[likely]] {
     const std::uint64_t value = item_.value;
     bodies::poke(hot_, address, value, size);
     ++logged_;
@@ -399,7 +405,7 @@ std::uint64_t Thread::value(std::uint64_t address, std::uint32_t size) {
     --hot_->run;
     return bodies::peek(hot_, address, size);
   }
-  if (item_.tag != tag_of(size))
+  if (item_.tag > tag_of(size))
     diverge(fmt::format("the code asks for a value of {} bytes at {:#x}, the log has {}", size, address,
                         name_of(item_.tag)));
   const std::uint64_t value = item_.value;

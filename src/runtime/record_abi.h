@@ -16,7 +16,7 @@
 #include "runtime/abi.h"
 #include "runtime/sequencer_coding.h"
 
-#define DEADHEAT_RECORD_ABI_VERSION 3u
+#define DEADHEAT_RECORD_ABI_VERSION 4u
 
 enum {
   // The predictor: 2^20 granules of 8 bytes, so at most 16 MiB per thread, touched on demand.
@@ -77,6 +77,12 @@ typedef struct DhRecord {
   uint32_t inside;     // depth of runtime functions at work on this thread
   // Nothing more is logged: recording was stopped, or the process is a fork of the recorded one.
   uint32_t is_off;
+
+  // A library call has read one byte at `waiting_read` (0: none), when `run` was `waiting_read_run`. A lock
+  // that is looked at and then taken is one item; whatever else comes next, this is logged first. The writer
+  // does so for a program that was killed.
+  uint64_t waiting_read;
+  uint64_t waiting_read_run;
 
   DhSeen seen[kDhSeen];
 } DhRecord;

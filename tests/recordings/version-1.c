@@ -1,4 +1,4 @@
-// Recorded for version-1.dh and version-2.dh: threads, a lock, a race, a call-back, an allocation.
+// Recorded for version-1.dh to version-3.dh: threads, a lock, a race, a call-back, an allocation.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

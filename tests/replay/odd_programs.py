@@ -46,6 +46,10 @@ class Odd(unittest.TestCase):
         for level in ("-O0", "-O2"):
             self.verify(self.compile("openmp.c", "openmp" + level, level, "-fopenmp"))
 
+    def test_vectors_that_another_thread_writes(self):
+        for level in ("-O2", "-O3"):
+            self.verify(self.compile("vectors.c", "vectors" + level, level))
+
     def test_a_library_is_loaded_again(self):
         for level in ("-O0", "-O2"):
             plugin = self.compile("plugin.cc", f"plugin{level}.so", level, "-fPIC", "-shared")
@@ -95,6 +99,12 @@ class Odd(unittest.TestCase):
         self.assertIn("100 % verified", self.run_all([tool, "replay", stored]))
         self.expect_finding(tool, stored)
 
+    def test_a_stored_recording_of_version_3_is_replayed_and_analysed(self):
+        stored, tool = SOURCES.parent.parent / "recordings" / "version-3.dh", BUILD / "bin" / "deadheat"
+        self.assertIn("100 % verified", self.run_all([tool, "replay", stored]))
+        self.assertIn("read, #", self.run_all([tool, "recording", "dump", stored]))
+        self.expect_finding(tool, stored)
+
     def expect_finding(self, tool, stored):
         done = subprocess.run([tool, "analyze", "--json", "-", "--quiet", stored], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 66, done.stderr)
@@ -116,7 +126,7 @@ class Odd(unittest.TestCase):
         later = self.folder / "later.dh"
         shutil.copytree(stored, later)
         description = json.loads((later / "recording.json").read_text())
-        (later / "recording.json").write_text(json.dumps({**description, "format": 3}))
+        (later / "recording.json").write_text(json.dumps({**description, "format": 4}))
         for command in ("replay", "analyze"):
             done = subprocess.run([tool, command, later], capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 2)

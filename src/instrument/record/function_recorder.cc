@@ -142,9 +142,10 @@ void FunctionRecorder::record(const Point& point) {
   }
 }
 
-void FunctionRecorder::opaque(IRBuilder<>& builder, uint32_t site, Value* value) {
+void FunctionRecorder::opaque(IRBuilder<>& builder, uint32_t site, Value* value, Value* key) {
   for (Value* word : to_words(builder, value)) {
-    value_hook(builder, "__dh_rec_opaque", {builder.getInt64(first_site_ + site * uint64_t{8}), word});
+    value_hook(builder, "__dh_rec_opaque",
+               {place_of_result(builder, first_site_ + site * uint64_t{8}, key), word});
     ++site;
   }
 }
@@ -182,6 +183,9 @@ void FunctionRecorder::access(IRBuilder<>& builder, const char* kind, Value* poi
 }
 
 void FunctionRecorder::record_load(LoadInst& load) {
+  // One read, whatever code is made of it: that the hook and the program look at different parts of a vector
+  // is to the code generator a reason to read it twice, and another thread may write in between.
+  load.setVolatile(true);
   IRBuilder<> builder(load.getNextNode());
   builder.SetCurrentDebugLocation(load.getDebugLoc());
   access(builder, "load", load.getPointerOperand(), load.getAlign(), &load);
@@ -337,7 +341,7 @@ void FunctionRecorder::record_call(const Point& point, bool may_be_invisible) {
   if (pieces_of(call.getType(), module_.getDataLayout()).empty())
     value_hook(builder, "__dh_rec_nothing", {});
   else
-    opaque(builder, point.site, &call);
+    opaque(builder, point.site, &call, plan_.key_of(call));
 }
 
 void FunctionRecorder::record_setjmp(const Point& point) {

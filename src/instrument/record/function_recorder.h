@@ -9,8 +9,8 @@ namespace deadheat::instrument::record {
 class FunctionRecorder {
  public:
   // `first_site` is the module's DH_OPAQUE_BASE + ...; call caches are shared by the module.
-  FunctionRecorder(Hooks& hooks, llvm::Module& module, uint64_t first_site)
-      : hooks_(hooks), module_(module), first_site_(first_site) {}
+  FunctionRecorder(Hooks& hooks, llvm::Module& module, const ModulePlan& plan, uint64_t first_site)
+      : hooks_(hooks), module_(module), plan_(plan), first_site_(first_site) {}
 
   void run(const FunctionPlan& plan);
   // After inlining: the copies of all functions become registers.
@@ -29,7 +29,7 @@ class FunctionRecorder {
   void record_setjmp(const Point& point);
   void record_landing(const Point& point);
   // Logs the pieces of `value`, which no replay can compute.
-  void opaque(llvm::IRBuilder<>& builder, uint32_t site, llvm::Value* value);
+  void opaque(llvm::IRBuilder<>& builder, uint32_t site, llvm::Value* value, llvm::Value* key = nullptr);
   void access(llvm::IRBuilder<>& builder, const char* kind, llvm::Value* pointer, llvm::Align align,
               llvm::Value* value);
   // Calls a value hook with the function's copies.
@@ -44,6 +44,7 @@ class FunctionRecorder {
 
   Hooks& hooks_;
   llvm::Module& module_;
+  const ModulePlan& plan_;
   uint64_t first_site_;
   llvm::DenseMap<const llvm::Value*, llvm::GlobalVariable*> caches_;
   // Of the function at hand.

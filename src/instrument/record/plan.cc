@@ -271,7 +271,25 @@ uint32_t operation_of(const AtomicRMWInst& operation) {
   }
 }
 
+namespace {
+// Modules without it are of recordings that were made before there were keys.
+constexpr const char* kKeys = "deadheat.keys";
+}  // namespace
+
+Value* ModulePlan::key_of(const CallBase& call) const {
+  if (!has_keys_ || call.arg_empty() || !call.getArgOperand(0)->getType()->isIntegerTy()) return nullptr;
+  return call.getArgOperand(0);
+}
+
+Value* place_of_result(IRBuilderBase& builder, uint64_t site, Value* key) {
+  if (key == nullptr) return builder.getInt64(site);
+  // Beyond the sites of a small module; where it is not, two results share a place, and are predicted badly.
+  Value* const byte = builder.CreateAnd(builder.CreateZExtOrTrunc(key, builder.getInt64Ty()), 0xff);
+  return builder.CreateAdd(builder.CreateShl(byte, 12), builder.getInt64(site));
+}
+
 void ModulePlan::prepare(Module& module) {
+  module.getOrInsertNamedMetadata(kKeys);
   for (Function& function : module) {
     if (!reason_to_leave_out(function).empty()) continue;
     SmallVector<AtomicRMWInst*, 8> unusual;
@@ -293,7 +311,7 @@ void ModulePlan::prepare(Module& module) {
   }
 }
 
-ModulePlan::ModulePlan(Module& module) {
+ModulePlan::ModulePlan(Module& module) : has_keys_(module.getNamedMetadata(kKeys) != nullptr) {
   SmallVector<Function*, 64> chosen;
   for (Function& function : module) {
     if (function.isDeclaration()) continue;

@@ -12,6 +12,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
@@ -86,6 +87,10 @@ class ModulePlan {
   uint32_t site_count() const { return next_site_; }
   // Fences that acquire what relaxed loads saw.
   bool has_acquiring_fences() const { return has_acquiring_fences_; }
+  // What invisible code returns is predicted by where it was called and, if its first argument is a number,
+  // by the lowest byte of that: what `tolower` makes of one letter says nothing of another. That argument;
+  // null if there is none, or the module is older than this rule.
+  llvm::Value* key_of(const llvm::CallBase& call) const;
 
  private:
   void plan(llvm::Function& function);
@@ -100,7 +105,12 @@ class ModulePlan {
   std::vector<std::pair<const llvm::Function*, std::string>> left_out_;
   uint32_t next_site_ = 0;
   bool has_acquiring_fences_ = false;
+  bool has_keys_ = false;
 };
+
+// The pseudo address by which a result is predicted: `site`'s own (runtime/record_abi.h, DH_OPAQUE_BASE),
+// moved by the key, if there is one.
+llvm::Value* place_of_result(llvm::IRBuilderBase& builder, uint64_t site, llvm::Value* key);
 
 // Does control come back from this call in the ordinary way, at most? (setjmp: more than once.)
 bool is_setjmp(const llvm::CallBase& call);

@@ -146,7 +146,7 @@ PreservedAnalyses RecordPass::run(Module& module, ModuleAnalysisManager&) {
   }
   Hooks hooks(module);
   Descriptors descriptors(module, plan, saved);
-  FunctionRecorder recorder(hooks, module, DH_OPAQUE_BASE + ((saved.id & 0xffffffff) << 20));
+  FunctionRecorder recorder(hooks, module, plan, DH_OPAQUE_BASE + ((saved.id & 0xffffffff) << 20));
   uint64_t index = 0;
   for (const FunctionPlan& function : plan.functions()) {
     Function* const plain = plain_copy(*function.function);

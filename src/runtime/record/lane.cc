@@ -64,6 +64,12 @@ void log_access(uint8_t kind, const void* address, size_t size) {
   DhRecord* const record = logging();
   if (record == nullptr || size == 0) return;
   Inside const inside(record);
+  if (record->waiting_read != 0) log_waiting_read(record);
+  if (kind == 0 && size == 1) {
+    record->waiting_read = number(address);
+    record->waiting_read_run = record->run;
+    return;
+  }
   Item item(record, kTagAccess);
   item.byte(kind);
   item.signed_varint(number(address) - record->last_object);
@@ -426,6 +432,8 @@ Interrupted fault_beginning(const void* address, bool is_write) {
   Interrupted const before = {{record->invisible, record->depth, record->inside, record->run, record->hash}};
   if (record == &discard || record->invisible != 0) return before;
   record->inside = 0;  // the runtime itself, copying for the program
+  // All values before the fault are counted before its sequencer, where a replay takes them from.
+  record->waiting_read_run = 0;
   log_sequencer(kAcquire, &fault_marker, is_write ? number(address) + kDhFaultWrites : kDhFaultReads);
   record->invisible = 1;
   return before;

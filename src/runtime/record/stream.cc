@@ -13,17 +13,17 @@ DhArena* arena;
 DhRecord discard;
 DhGranule* empty_table;
 
-namespace {
-
-// Where items of threads that are not recorded go.
 uint8_t nowhere[kDhRingSlack * 2];
+
+namespace {
 
 long futex(uint32_t* word, int operation, uint32_t value, const timespec* timeout = nullptr) {
   return platform::syscall6(SYS_futex, reinterpret_cast<long>(word), operation, value,
                             reinterpret_cast<long>(timeout));
 }
 
-// The ring is full: waits for the writer, but never for one that is gone.
+}  // namespace
+
 __attribute__((noinline, cold)) void wait_for_room(DhRecord* record) {
   uint32_t beat = __atomic_load_n(&arena->writer_beat, __ATOMIC_ACQUIRE);
   for (unsigned silent = 0; record->is_off == 0;) {
@@ -47,27 +47,20 @@ __attribute__((noinline, cold)) void wait_for_room(DhRecord* record) {
   }
 }
 
-}  // namespace
-
-Item::Item(DhRecord* record, Tag tag, bool may_wait) : record_(record) {
-  if (__builtin_expect(may_wait && record->is_off == 0 && record->written + kDhRingSlack > record->limit, 0))
-    wait_for_room(record);
-  start_ = record->is_off != 0 ? nowhere : record->ring + (record->written & (kDhRingBytes - 1));
-  at_ = start_;
-  uint64_t const run = record->run;
-  record->run = 0;
-  if (run < 15) {
-    byte(static_cast<uint8_t>(tag | run << 4));
-  } else {
-    byte(static_cast<uint8_t>(tag | 15 << 4));
-    varint(run - 15);
+__attribute__((noinline, cold)) void log_waiting_read(DhRecord* record) {
+  uint64_t const address = record->waiting_read;
+  uint64_t const run = record->run - record->waiting_read_run;
+  record->waiting_read = 0;
+  record->run = record->waiting_read_run;
+  {
+    Item item(record, kTagAccess);
+    item.byte(0);
+    item.signed_varint(address - record->last_object);
+    item.varint(1);
+    item.varint(0);
   }
-}
-
-Item::~Item() {
-  if (record_->is_off != 0) return;
-  __atomic_store_n(&record_->written, record_->written + static_cast<uint64_t>(at_ - start_),
-                   __ATOMIC_RELEASE);
+  record->last_object = address;
+  record->run = run;
 }
 
 void end_stream(DhRecord* record, EndKind kind, int status) {
@@ -84,6 +77,12 @@ void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
   if (record->is_off != 0) return;
   uint64_t const number = __atomic_fetch_add(&arena->next_number, 1, __ATOMIC_SEQ_CST);
   DhCoding* const coding = record->coding;
+  bool const has_read =
+      record->waiting_read == object && object != 0 && record->waiting_read_run == record->run;
+  if (has_read)
+    record->waiting_read = 0;
+  else if (__builtin_expect(record->waiting_read != 0, 0))
+    log_waiting_read(record);  // now: what the object is compared with changes
   const DhCodedSequencer* const predicted = dh_predicted(coding);
   uint64_t const step = number - record->next_number;
   bool const is_kind_predicted = predicted->kind == kind && predicted->extra == extra;
@@ -96,7 +95,7 @@ void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
   bool const is_whole = kind == kThreadFinishing || (kind == kAcquire && extra != 0);
   bool const has_hash = is_whole || record->hash != record->last_hash;
   {
-    Item item(record, kTagCodedSequencer);
+    Item item(record, has_read ? kTagReadAndSequencer : kTagCodedSequencer);
     item.byte(static_cast<uint8_t>(object_is | (is_kind_predicted ? kDhKindPredicted : 0) |
                                    (has_hash ? kDhHashFollows : 0) |
                                    (step < kDhLongStep ? step : kDhLongStep) << kDhStepShift));
@@ -158,8 +157,10 @@ void value_within(DhRecord* record, uint64_t address, uint64_t value, uint32_t s
     return;
   }
   bytes.set(value);
-  uint32_t const log = size == 1 ? 0 : size == 2 ? 1 : size <= 4 ? 2 : 3;
   ++record->loads;
+  // In as few bytes as hold it: most of what comes from outside is small.
+  uint32_t const log = static_cast<uint32_t>(value >> 8 != 0) + static_cast<uint32_t>(value >> 16 != 0) +
+                       static_cast<uint32_t>(value >> 32 != 0);
   Item item(record, static_cast<Tag>(kTagValue + log));
   item.word(value, 1u << log);
 }
@@ -208,8 +209,8 @@ void __dh_rec_attend(DhRecord* record) {
 }
 
 void __dh_rec_load_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
+  // Signals wait while visible code runs: nothing interrupts this that would look at the record.
   if (__builtin_expect(record->attention != 0, 0)) __dh_rec_attend(record);
-  Inside const inside(record);
   value_any(record, address, value, size);
 }
 

@@ -22,6 +22,7 @@ enum Tag : uint8_t {
   kTagEnd = 11,
   kTagMoreWords = 12,
   kTagCodedSequencer = 13,
+  kTagReadAndSequencer = 14,  // the same, and the thread has read one byte of its object just before
 };
 
 enum Sequencer : uint8_t {
@@ -49,19 +50,47 @@ enum Sequencer : uint8_t {
   kAtomicOperation = 32,
 };
 
+// Where items of threads that are not recorded go.
+extern uint8_t nowhere[kDhRingSlack * 2];
+// The ring is full: waits for the writer, but never for one that is gone.
+void wait_for_room(DhRecord* record);
+// Logs the read that waits to be one item with the sequencer behind it (DhRecord::waiting_read): something
+// else came.
+void log_waiting_read(DhRecord* record);
+
 // One item being written: header first, then the payload, committed when it goes out of scope.
 class Item {
  public:
-  Item(DhRecord* record, Tag tag) : Item(record, tag, /*may_wait=*/true) {}
-  // Without waiting for room: only for the last item of a stream, which the ring keeps room for.
-  Item(DhRecord* record, Tag tag, bool may_wait);
-  ~Item();
+  // `may_wait`: for room; not for the last item of a stream, which the ring keeps room for.
+  Item(DhRecord* record, Tag tag, bool may_wait = true) : record_(record) {
+    if (__builtin_expect(record->waiting_read != 0, 0)) log_waiting_read(record);
+    if (__builtin_expect(may_wait && record->written + kDhRingSlack > record->limit, 0))
+      wait_for_room(record);
+    start_ = __builtin_expect(record->is_off != 0, 0) ? nowhere
+                                                      : record->ring + (record->written & (kDhRingBytes - 1));
+    at_ = start_;
+    uint64_t const run = record->run;
+    record->run = 0;
+    if (__builtin_expect(run < 15, 1)) {
+      byte(static_cast<uint8_t>(tag | run << 4));
+    } else {
+      byte(static_cast<uint8_t>(tag | 15 << 4));
+      varint(run - 15);
+    }
+  }
+  ~Item() {
+    if (__builtin_expect(record_->is_off != 0, 0)) return;
+    __atomic_store_n(&record_->written, record_->written + static_cast<uint64_t>(at_ - start_),
+                     __ATOMIC_RELEASE);
+  }
   Item(const Item&) = delete;
   Item& operator=(const Item&) = delete;
 
   void byte(uint8_t value) { *at_++ = value; }
+  // The lowest `size` bytes. All 8 are written, always: the ring has room behind every item.
   void word(uint64_t value, uint32_t size = 8) {
-    for (uint32_t i = 0; i < size; ++i) *at_++ = static_cast<uint8_t>(value >> (8 * i));
+    __builtin_memcpy_inline(at_, &value, 8);
+    at_ += size;
   }
   void varint(uint64_t value) {
     while (value >= 0x80) {
