@@ -4,8 +4,14 @@
 // other) and calls __cxa_guard_acquire if it is zero. What the initialiser did is released to the guard's
 // address, where both find it.
 //
-// std::exception_ptr: its count of owners is inside libstdc++. The last owner destroys the exception, so it
-// comes after whatever the others did to it.
+// Exceptions that several threads own (std::exception_ptr, rethrown by each): the count of owners is inside
+// libstdc++. The last owner destroys the exception, so it comes after whatever the others did to it. Which
+// one is the last must be known before it is: so letting go counts down here (the count's place is part of
+// the ABI), and is left to the library for the last one; the end of a handler holds on to the exception until
+// the library has let go of it.
+//
+// set_value_at_thread_exit: the library makes the future ready when the thread ends, by a store that is not
+// seen. What came before is released to the word that is waited for when that is arranged.
 //
 // std::ctype<char> caches what it has converted, in tables that it fills when they are first needed, without
 // any order: every thread writes the same. The half of that which is in a header is left out by the compiler
@@ -114,16 +120,75 @@ INTERPOSE_ONLY(void, _ZNSt15__exception_ptr13exception_ptr9_M_addrefEv, Exceptio
   if (real == nullptr) no_such_function("std::exception_ptr");
   real(self);
 }
-INTERPOSE_ONLY(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, ExceptionPointer* self) {
+namespace {
+
+// How many own it: the first word of what the ABI puts before an exception (__cxa_refcounted_exception).
+int* owners_of(void* exception) {
+  constexpr ptrdiff_t kHeader = 128;
+  return reinterpret_cast<int*>(static_cast<char*>(exception) - kHeader);
+}
+
+void let_go(ExceptionPointer* self) {
+  auto* const real = REAL_OR_NULL(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv);
+  if (real == nullptr) no_such_function("std::exception_ptr");
   void* const exception = self->exception;
   if (exception != nullptr) {
     lane::release(exception);
-    // Known only afterwards whether this was the last; being ordered after the other releases does no harm if
-    // it was not.
+    int* const owners = owners_of(exception);
+    int count = __atomic_load_n(owners, __ATOMIC_ACQUIRE);
+    while (count > 1) {
+      if (!__atomic_compare_exchange_n(owners, &count, count - 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        continue;
+      self->exception = nullptr;
+      return;
+    }
     lane::acquire(exception);
   }
-  auto* const real = REAL_OR_NULL(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv);
-  if (real == nullptr) no_such_function("std::exception_ptr");
+  real(self);
+}
+
+}  // namespace
+
+INTERPOSE_ONLY(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, ExceptionPointer* self) {
+  let_go(self);
+}
+
+#ifdef DEADHEAT_INTERPOSE_STATIC
+// Not interposed, so under its own name.
+extern "C" __attribute__((weak)) void real__ZSt17current_exceptionv(ExceptionPointer* result) __asm__(
+    "_ZSt17current_exceptionv");
+#else
+WEAK_REAL(void, _ZSt17current_exceptionv, ExceptionPointer* result);
+#endif
+WEAK_REAL(void, __cxa_end_catch, void);
+
+INTERPOSE_ONLY(void, __cxa_end_catch, void) {
+  auto* const real = REAL_OR_NULL(__cxa_end_catch);
+  if (real == nullptr) no_such_function("__cxa_end_catch");
+  auto* const current = REAL_OR_NULL(_ZSt17current_exceptionv);
+  ExceptionPointer held{nullptr};
+  if (current != nullptr && REAL_OR_NULL(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv) != nullptr)
+    current(&held);
+  real();
+  if (held.exception != nullptr) let_go(&held);
+}
+
+// --- std::promise::set_value_at_thread_exit
+
+namespace {
+// std::__future_base::_State_baseV2::_Make_ready: two pointers of its base, then a weak_ptr to the state,
+// whose third word is what is waited for.
+struct MakeReady {
+  void* base[2];
+  void** state;
+};
+}  // namespace
+WEAK_REAL(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, MakeReady* self);
+
+INTERPOSE_ONLY(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, MakeReady* self) {
+  if (self->state != nullptr) lane::release(self->state + 2);
+  auto* const real = REAL_OR_NULL(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv);
+  if (real == nullptr) no_such_function("std::promise::set_value_at_thread_exit");
   real(self);
 }
 
