@@ -284,7 +284,12 @@ class CausalModel::Builder {
   }
 
   void join(Node node, std::uint32_t child) {
-    if (last_[child] == kNoNode || last_[child] == node) return;
+    if (last_[child] == node) return;
+    if (last_[child] == kNoNode) {
+      // It does nothing that the trace shows; it is there to be joined only after its fork.
+      if (fork_[child] != kNoNode) model_.hard_.add(node, fork_[child]);
+      return;
+    }
     model_.hard_.add(node, last_[child]);
     see_end(node, child);
   }

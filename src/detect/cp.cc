@@ -121,7 +121,12 @@ class Closure {
           if (fork[object] == kNothing) fork[object] = e;
           break;
         case EventKind::kJoin:
-          if (last[object] != kNothing) edges_.hard[last[object]].push_back(e);
+          // A thread that does nothing is joined after its fork all the same.
+          if (last[object] != kNothing) {
+            edges_.hard[last[object]].push_back(e);
+          } else if (fork[object] != kNothing) {
+            edges_.hard[fork[object]].push_back(e);
+          }
           break;
         case EventKind::kSend:
           messages[object].last[static_cast<std::uint32_t>(t)] = e;

@@ -42,6 +42,7 @@ class Literal {
         const Event& b = trace.events[k];
         bool hard = a.thread == b.thread ||
                     (a.kind == EventKind::kFork && a.object.value() == b.thread.value()) ||
+                    (a.kind == EventKind::kFork && b.kind == EventKind::kJoin && a.object == b.object) ||
                     (b.kind == EventKind::kJoin && b.object.value() == a.thread.value()) ||
                     (a.kind == EventKind::kSend && b.kind == EventKind::kReceive && a.object == b.object);
         hard_[i][k] = hard;
@@ -147,9 +148,14 @@ class Literal {
 TEST(CausallyPrecedes, IsTheDefinitionOnRandomTraces) {
   std::uint64_t races = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    Trace trace = testing::small_trace(
-        seed,
-        {.min_events = 8, .max_events = 24, .max_locks = 3, .max_locations = 4, .sections = seed % 2 == 0});
+    Trace trace = testing::small_trace(seed, {.min_events = 8,
+                                              .max_events = 24,
+                                              .max_threads = seed % 3 == 0 ? 6 : 4,
+                                              .max_locks = 3,
+                                              .max_locations = 4,
+                                              .sections = seed % 2 == 0,
+                                              .joins = seed % 3 == 0,
+                                              .churn = seed % 3 == 0});
     Pairs expected = Literal(trace).races();
     EXPECT_EQ(run(trace), expected) << testing::to_text(trace);
     races += expected.size();
@@ -167,6 +173,8 @@ TEST(CausallyPrecedes, SectionsWithoutConflictDoNotOrder) {
 TEST(CausallyPrecedes, ForkJoinAndMessagesOrder) {
   EXPECT_THAT(run("T0|w(x) T0|fork(T1) T1|w(x) T0|join(T1) T0|w(x)"), IsEmpty());
   EXPECT_THAT(run("T0|w(x) T0|snd(m) T1|rcv(m) T1|w(x)"), IsEmpty());
+  // T2 does nothing, but cannot be joined before it is forked.
+  EXPECT_THAT(run("T0|fork(T1) T0|w(x) T0|fork(T2) T1|join(T2) T1|w(x)"), IsEmpty());
 }
 
 TEST(CausallyPrecedes, ManyMessagesOfOneNameOrderAsFew) {

@@ -9,6 +9,7 @@
 
 #include "detect/pipeline.h"
 #include "testing/explorer.h"
+#include "testing/naive.h"
 #include "testing/prediction_oracle.h"
 #include "testing/trace_builder.h"
 
@@ -92,6 +93,30 @@ TEST(Mcm, ForkJoinAndMessagesOrder) {
   EXPECT_THAT(places("T0|fork(T1)|1 T0|w(x)|2 T1|w(x)|3 T0|join(T1)|4"), ElementsAre("2-3"));
   EXPECT_THAT(places("T0|w(x)|1 T0|snd(m)|2 T1|rcv(m)|3 T1|w(x)|4"), IsEmpty());
   EXPECT_THAT(places("T0|snd(m)|1 T0|w(x)|2 T1|rcv(m)|3 T1|w(x)|4"), ElementsAre("2-4"));
+}
+
+TEST(Mcm, AThreadThatDoesNothingIsJoinedAfterItsFork) {
+  EXPECT_THAT(places("T0|fork(T1)|1 T0|w(x)|2 T0|fork(T2)|3 T1|join(T2)|4 T1|w(x)|5"), IsEmpty());
+  EXPECT_THAT(places("T0|fork(T1)|1 T0|fork(T2)|2 T0|w(x)|3 T1|join(T2)|4 T1|w(x)|5"), ElementsAre("3-5"));
+  // T4 goes on where T1, which T0 has joined, has ended: only because T2 is joined before T4 is forked.
+  EXPECT_THAT(places("T0|fork(T1)|1 T0|fork(T3)|2 T1|w(x)|3 T0|join(T1)|4 T0|fork(T2)|5 T3|join(T2)|6 "
+                     "T3|fork(T4)|7 T4|w(x)|8"),
+              IsEmpty());
+  // Nobody forks T2: it may have been over from the start.
+  EXPECT_THAT(places("T0|fork(T1)|1 T0|w(x)|2 T1|join(T2)|4 T1|w(x)|5"), ElementsAre("2-5"));
+}
+
+// By another's definition: whatever the explorer makes of threads and messages, what program order, forks,
+// joins and messages order in the trace is no race.
+TEST(Mcm, TheExplorerKeepsTheOrderOfForksJoinsAndMessages) {
+  for (const testing::NamedShape& shape : testing::oracle_shapes()) {
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+      const Trace trace = testing::small_trace(seed, shape.shape);
+      const testing::Relation order = testing::hard_order(trace);
+      for (auto [first, second] : testing::explore(trace, {.barriers = shape.barriers}).races)
+        ASSERT_FALSE(order.has(first, second)) << first << " " << second << "\n" << testing::to_text(trace);
+    }
+  }
 }
 
 TEST(Mcm, AReadMaySeeItsValueFromAnotherWrite) {

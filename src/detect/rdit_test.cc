@@ -99,6 +99,11 @@ TEST(Rdit, CallsThatPartAreGroupsOfTheirOwn) {
   EXPECT_THAT(rdit("T0|enter(f;x)|1 T1|enter(g;y)|2 T0|enter(h;y)|3 T0|w(z)|5 T1|w(z)|6"), IsEmpty());
 }
 
+TEST(Rdit, AThreadThatDoesNothingIsJoinedAfterItsFork) {
+  EXPECT_THAT(rdit("T0|fork(T1)|1 T0|w(x)|2 T0|fork(T2)|3 T1|enter(f;y)|4 T1|join(T2)|5 T1|w(x)|6"),
+              IsEmpty());
+}
+
 TEST(Rdit, WithoutBarrierPairsIsMcm) {
   testing::SmallTraceShape shape{.values = 0.7, .sections = true};
   testing::OracleComparison comparison = testing::compare_with_oracle(shape, true, 5000, 100);

@@ -326,6 +326,8 @@ std::optional<std::string> WitnessChecker::execute(std::uint64_t index) {
       if (holders_[object].depth > 0 && holders_[object].thread == thread) --holders_[object].depth;
       break;
     case EventKind::kJoin:
+      if (fork_[object] != kNever && !executed_[fork_[object]])
+        return "expected the fork of the joined thread before it";
       if (done_[object] < threads_[object].size())
         return "expected all events of the joined thread before it";
       if (!has_branch_ && astray_[object])

@@ -62,6 +62,8 @@ TEST(WitnessChecker, ForkJoinAndMessages) {
             "witness: event 2 does not race: expected its thread's fork before it");
   EXPECT_EQ(complaint("T1|w(y)|1 T0|join(T1)|2 T0|w(x)|3 T2|w(x)|4", {1, 2, 3}),
             "witness: step 0: event 1: expected all events of the joined thread before it");
+  EXPECT_EQ(complaint("T0|fork(T1)|1 T0|w(x)|2 T0|fork(T2)|3 T1|join(T2)|4 T1|w(x)|5", {0, 3, 1, 4}),
+            "witness: step 1: event 3: expected the fork of the joined thread before it");
   EXPECT_EQ(complaint("T1|snd(m)|1 T0|rcv(m)|2 T0|w(x)|3 T2|w(x)|4", {1, 2, 3}),
             "witness: step 0: event 1: expected event 0, which sends its message, before it");
 }

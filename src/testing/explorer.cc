@@ -152,8 +152,11 @@ class Explorer {
         const Step& other = steps_[static_cast<std::size_t>(i)];
         if (other.thread == later.thread) continue;
         bool acts = i < j && (other.is_act || later.is_act) && meet(other.names, later.names);
+        // Its fork comes before whatever a thread does, and before its being joined even if it does nothing.
         bool forks = !other.is_act && other.event.kind == EventKind::kFork &&
-                     static_cast<int>(other.event.object.index()) == later.thread;
+                     (static_cast<int>(other.event.object.index()) == later.thread ||
+                      (!later.is_act && later.event.kind == EventKind::kJoin &&
+                       later.event.object == other.event.object));
         bool joins = !later.is_act && later.event.kind == EventKind::kJoin &&
                      static_cast<int>(later.event.object.index()) == other.thread;
         bool message = i < j && !other.is_act && !later.is_act && other.event.kind == EventKind::kSend &&

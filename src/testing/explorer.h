@@ -6,9 +6,8 @@
 // A *correct reordering* of a trace executes, of each thread, a prefix of its events, so that
 //   1. a lock is taken only when no other thread holds it (it may stay held: its release need not be
 //   executed);
-//   2. a thread's first event comes after its fork, a join after all events of its child, rcv(m) after every
-//   snd(m) that the
-//      trace shows before it;
+//   2. a thread's first event comes after its fork, a join after the fork and all events of its child (it may
+//      have none), rcv(m) after every snd(m) that the trace shows before it;
 //   3. reads that matter see what they saw. A read sees its value if the last write executed before it is
 //   *faithful* and is
 //      the one it saw in the trace, or is known to have written the same value (a location never written

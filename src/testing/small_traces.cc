@@ -125,7 +125,11 @@ class Generator {
       Thread& other = threads_[static_cast<std::size_t>(parent)];
       if (thread.joined || !other.started || other.ended || parent == t) return;
       emit(parent, EventKind::kJoin, static_cast<std::uint64_t>(t));
-      thread.joined = true;
+      thread.joined = !shape_.churn || dice_.chance(0.7);  // some are joined again, by whoever it is
+      return;
+    }
+    if (shape_.churn && t != 0 && std::exchange(thread.is_new, false) && dice_.chance(0.6)) {
+      thread.ended = true;  // without having done anything
       return;
     }
     if (shape_.calls_on_threads && std::exchange(thread.is_new, false) && dice_.chance(0.4))

@@ -20,6 +20,7 @@ struct SmallTraceShape {
   bool sections = false;  // short critical sections, mostly not interrupted
   bool branches = false;
   bool joins = false;  // threads are forked, end early and are joined
+  bool churn = false;  // with joins: many threads do nothing between their fork and their join
   bool messages = true;
   bool barriers = false;  // also: missing code changes what locations hold
   // Missing code starts and awaits threads: calls reach threads' names, and are the first and the last things
