@@ -82,6 +82,7 @@ class CausalModel::Builder {
       for (Node earlier : after) model_.hard_.add(node, earlier);
       if (acts_) acts_->done(i, node);
     }
+    infer_values();
     std::uint32_t nodes = model_.nodes();
     model_.hard_.freeze(nodes);
     model_.reads_at_.freeze(nodes);
@@ -164,6 +165,27 @@ class CausalModel::Builder {
     model_.reads_.push_back(record);
     model_.reads_at_.add(record.node, read);
     return read;
+  }
+
+  // A write wrote what a read of it says that it saw, and a read saw what its write says, in every program
+  // that can have made this trace. (Where the two contradict each other, code that was not traced wrote in
+  // between.)
+  void infer_values() {
+    for (const ReadRecord& read : model_.reads_) {
+      if (!read.has_value || read.saw == kNoNode || model_.writes_[read.saw].has_value) continue;
+      model_.writes_[read.saw].has_value = true;
+      model_.writes_[read.saw].value = read.value;
+    }
+    for (ReadRecord& read : model_.reads_) {
+      if (read.has_value) continue;
+      if (read.saw == kNoNode) {
+        read.has_value = model_.versions_[read.location].starts_at_zero;
+        read.value = 0;
+      } else if (const WriteRecord& write = model_.writes_[read.saw]; write.has_value) {
+        read.has_value = true;
+        read.value = write.value;
+      }
+    }
   }
 
   std::uint32_t version_of(std::uint32_t location) {
@@ -359,9 +381,7 @@ CausalModel::CausalModel(std::span<const Event> events, const Names& names, bool
   BudgetWatch watch(budget);
   if (!Builder(*this, names, barriers, watch).run(watch)) return;
   if (!index_writes(watch) || !compute_clocks(watch)) return;
-  bool has_values =
-      std::any_of(reads_.begin(), reads_.end(), [](const ReadRecord& read) { return read.has_value; });
-  if (has_values && !compute_observed_clocks(watch)) return;
+  if (has_choice() && !compute_observed_clocks(watch)) return;
   is_built_ = true;
 }
 
@@ -388,6 +408,18 @@ bool CausalModel::index_writes(BudgetWatch& watch) {
     }
   }
   return true;
+}
+
+bool CausalModel::has_choice() const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const ReadRecord& read) {
+    if (!read.has_value) return false;
+    if (read.saw != kNoNode && start_can_give(read)) return true;
+    const auto& by_value = versions_[read.location].by_value;
+    const auto lists = by_value.find(read.value);
+    if (lists == by_value.end()) return false;
+    return lists->second.size() > 1 || lists->second.front().writes.size() > 1 ||
+           lists->second.front().writes.front() != read.saw;
+  });
 }
 
 bool CausalModel::floors(const ReadRecord& read, std::vector<std::uint32_t>& floors) const {

@@ -69,13 +69,13 @@ struct ReadRecord {
   Node node = kNoNode;
   std::uint32_t location = kNone;  // a version
   Node saw = kNoNode;              // the write it saw; none: what was there when the version began
-  bool has_value = false;
+  bool has_value = false;          // it says its value, or that is known from what it saw
   std::uint64_t value = 0;
 };
 
 struct WriteRecord {
   std::uint32_t location = kNone;  // a version; kNone if the node is no write
-  bool has_value = false;
+  bool has_value = false;          // it says its value, or a read that saw it does
   std::uint64_t value = 0;
   // Reads of its thread before it that nothing before it depends on: reads_of_writer()[begin, end). It is
   // faithful if these see their values.
@@ -208,6 +208,8 @@ class CausalModel {
   bool compute_clocks(BudgetWatch& watch);
   bool compute_observed_clocks(BudgetWatch& watch);
   bool index_writes(BudgetWatch& watch);
+  // Can any read see what it saw from another write than in the trace?
+  bool has_choice() const;
   // Per thread: writes of this version before that position are overwritten before the read. True if there
   // are any.
   bool floors(const ReadRecord& read, std::vector<std::uint32_t>& floors) const;

@@ -129,6 +129,25 @@ TEST(Mcm, AReadMaySeeItsValueFromAnotherWrite) {
               UnorderedElementsAre("3-2", "2-4"));
 }
 
+TEST(Mcm, OneOfAWriteAndItsReadsSaysTheValueOfAll) {
+  // Line 1 wrote the 5 that line 2 read: line 5 can read it, too, before line 3.
+  EXPECT_THAT(places("T1|w(x)|1 T1|r(x)=5|2 T2|w(y)|3 T2|w(x)=5|4 T3|r(x)=5|5 T3|w(y)|6"),
+              UnorderedElementsAre("1-4", "1-5", "2-4", "3-6", "4-5"));
+  // Line 5 says nothing, but read the 5 of line 4.
+  EXPECT_THAT(places("T1|w(x)=5|1 T2|w(y)|3 T2|w(x)=5|4 T3|r(x)|5 T3|w(y)|6"),
+              UnorderedElementsAre("1-4", "1-5", "3-6", "4-5"));
+  // Both at once, and by a third access.
+  EXPECT_THAT(places("T1|w(x)|1 T1|r(x)=5|2 T2|w(y)|3 T2|w(x)|4 T3|r(x)|5 T3|w(y)|6 T4|r(x)=5|7"),
+              ::testing::Contains("3-6"));
+  // Another value is none.
+  EXPECT_THAT(places("T1|w(x)|1 T1|r(x)=4|2 T2|w(y)|3 T2|w(x)=5|4 T3|r(x)=5|5 T3|w(y)|6"),
+              ::testing::Not(::testing::Contains("3-6")));
+  // What nobody wrote is 0, whether it is said or not.
+  EXPECT_THAT(places("T1|r(x)|1 T1|w(y)|2 T2|w(y)|3 T2|w(x)=0|4 T2|r(x)|5 T2|w(z)|6 T3|w(z)|7"),
+              ::testing::Contains("2-3"));
+  EXPECT_THAT(places("T2|w(y)|1 T2|w(x)|2 T3|r(x)|3 T3|w(y)|4 T4|r(x)=0|5"), ::testing::Contains("1-4"));
+}
+
 TEST(Mcm, ALocationNeverWrittenHoldsZero) {
   EXPECT_THAT(places("T1|w(y)|1 T1|w(x)=0|2 T2|r(x)=0|3 T2|w(y)|4"), UnorderedElementsAre("1-4", "2-3"));
 }

@@ -104,6 +104,15 @@ TEST(Rdit, AThreadThatDoesNothingIsJoinedAfterItsFork) {
               IsEmpty());
 }
 
+TEST(Rdit, OneOfAWriteAndItsReadsSaysTheValueOfAll) {
+  EXPECT_THAT(rdit("T1|w(x)|1 T1|r(x)=5|2 T2|w(y)|3 T2|w(x)=5|4 T3|r(x)=5|5 T3|w(y)|6"),
+              ::testing::Contains("3-6"));
+  // What missing code may have left stays unknown, whoever says it.
+  EXPECT_THAT(
+      rdit("T1|w(x)|1 T1|enter(f;x)|7 T1|leave(f)|8 T1|r(x)=5|2 T2|w(y)|3 T2|w(x)=5|4 T3|r(x)=5|5 T3|w(y)|6"),
+      ::testing::Not(::testing::Contains("3-6")));
+}
+
 TEST(Rdit, WithoutBarrierPairsIsMcm) {
   testing::SmallTraceShape shape{.values = 0.7, .sections = true};
   testing::OracleComparison comparison = testing::compare_with_oracle(shape, true, 5000, 100);

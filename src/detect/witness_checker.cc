@@ -71,6 +71,24 @@ WitnessChecker::WitnessChecker(std::span<const Event> events, const Names& names
       }
     }
   }
+  note_values();
+}
+
+void WitnessChecker::note_values() {
+  value_.resize(events_.size());
+  for (std::uint64_t i = 0; i < events_.size(); ++i) {
+    if (is_access(events_[i].kind) && events_[i].has_value) value_[i] = events_[i].value;
+  }
+  for (std::uint64_t i = 0; i < events_.size(); ++i) {
+    if (watch_.over()) return;
+    if (events_[i].kind != EventKind::kRead || !value_[i] || saw_[i] == kNever || saw_[i] == kAct) continue;
+    if (!value_[saw_[i]]) value_[saw_[i]] = value_[i];
+  }
+  for (std::uint64_t i = 0; i < events_.size(); ++i) {
+    if (watch_.over()) return;
+    if (events_[i].kind != EventKind::kRead || value_[i] || saw_[i] == kAct) continue;
+    value_[i] = saw_[i] == kNever ? 0 : value_[saw_[i]];
+  }
 }
 
 void WitnessChecker::prepare_calls(const Names& names) {
@@ -355,9 +373,9 @@ bool WitnessChecker::sees_the_same(std::uint64_t read) const {
   const Content& content = contents_[event.object.index()];
   if (!content.is_known) return false;
   if (content.writer == saw_[read]) return true;
-  if (!event.has_value || content.writer == kAct) return false;
-  if (content.writer == kNever) return event.value == 0;
-  return events_[content.writer].has_value && events_[content.writer].value == event.value;
+  if (!value_[read] || content.writer == kAct) return false;
+  if (content.writer == kNever) return *value_[read] == 0;
+  return value_[content.writer] == value_[read];
 }
 
 bool WitnessChecker::all_done_before(std::uint32_t object, std::uint64_t event) {
@@ -456,8 +474,7 @@ std::optional<std::string> WitnessChecker::act(Call& call, std::uint64_t until) 
         }
       }
       bool same = content.writer == expected ||
-                  (expected != kNever && events_[expected].has_value && events_[content.writer].has_value &&
-                   events_[expected].value == events_[content.writer].value);
+                  (expected != kNever && value_[expected] && value_[expected] == value_[content.writer]);
       if (!content.is_known || !same) return who + "expected to find what " + number(expected) + " wrote";
     }
     content = {kAct, true};

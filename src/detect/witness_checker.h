@@ -77,6 +77,7 @@ class WitnessChecker {
                                           std::uint64_t until);
   std::optional<std::string> catch_up(std::uint32_t call, std::uint64_t until);
   std::optional<std::string> act(Call& call, std::uint64_t until);
+  void note_values();
   bool sees_the_same(std::uint64_t read) const;
   bool all_done_before(std::uint32_t object, std::uint64_t event);
 
@@ -91,8 +92,11 @@ class WitnessChecker {
   std::vector<std::vector<std::uint64_t>> threads_;  // events in program order
   std::vector<std::uint64_t> fork_;                  // per thread
   std::vector<std::uint64_t> saw_;                   // per read: writer of what it saw
-  std::vector<std::vector<std::uint64_t>> sends_;    // per message
-  std::vector<std::vector<std::uint32_t>> sets_;     // what calls reach, without what cannot matter
+  // Per access: what it says, or what an access that wrote or saw the same write says. Nothing: nobody says
+  // it.
+  std::vector<std::optional<std::uint64_t>> value_;
+  std::vector<std::vector<std::uint64_t>> sends_;  // per message
+  std::vector<std::vector<std::uint32_t>> sets_;   // what calls reach, without what cannot matter
   std::vector<Call> calls_;
   std::vector<std::vector<std::uint32_t>> calls_of_thread_;
   std::vector<std::vector<std::uint32_t>> calls_on_;  // per location

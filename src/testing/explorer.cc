@@ -1,6 +1,7 @@
 #include "testing/explorer.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -23,6 +24,7 @@ struct Step {
   std::vector<int> before;               // steps that must have been executed
   std::vector<int> ends;                 // threads whose end it has seen
   std::vector<std::pair<int, int>> saw;  // location -> step that wrote what was there
+  std::optional<std::uint64_t> value;    // of an access: what is known of it
 };
 
 struct State {
@@ -48,6 +50,7 @@ class Explorer {
     make_steps();
     require_order();
     remember_what_was_seen();
+    spread_values();
   }
 
   Exploration run() {
@@ -188,14 +191,35 @@ class Explorer {
     }
   }
 
+  // A write and the reads that saw it have one value: if one of them says it, it is known of all, until
+  // nothing changes.
+  void spread_values() {
+    for (Step& step : steps_) {
+      if (!step.is_act && is_access(step.event.kind) && step.event.has_value) step.value = step.event.value;
+    }
+    for (bool again = true; again;) {
+      again = false;
+      for (Step& read : steps_) {
+        if (read.is_act || read.event.kind != EventKind::kRead) continue;
+        const int saw = read.saw.front().second;
+        if (saw != kNobody && steps_[static_cast<std::size_t>(saw)].is_act) continue;
+        if (!read.value && known(saw)) {
+          read.value = value(saw);
+          again = true;
+        } else if (read.value && !known(saw)) {
+          steps_[static_cast<std::size_t>(saw)].value = read.value;
+          again = true;
+        }
+      }
+    }
+  }
+
   // What is known of the value that `writer` left.
   bool known(int writer) const {
-    if (writer == kNobody) return true;
-    const Step& step = steps_[static_cast<std::size_t>(writer)];
-    return !step.is_act && step.event.has_value;
+    return writer == kNobody || steps_[static_cast<std::size_t>(writer)].value.has_value();
   }
   std::uint64_t value(int writer) const {
-    return writer == kNobody ? 0 : steps_[static_cast<std::size_t>(writer)].event.value;
+    return writer == kNobody ? 0 : *steps_[static_cast<std::size_t>(writer)].value;
   }
 
   bool sees_the_same(const State& state, const Step& step) const {
@@ -206,7 +230,7 @@ class Explorer {
       if (!known(now)) return false;
       if (step.is_act) {
         if (!known(saw) || value(saw) != value(now)) return false;
-      } else if (!step.event.has_value || step.event.value != value(now)) {
+      } else if (!step.value || *step.value != value(now)) {
         return false;
       }
     }

@@ -11,7 +11,8 @@
 //   3. reads that matter see what they saw. A read sees its value if the last write executed before it is
 //   *faithful* and is
 //      the one it saw in the trace, or is known to have written the same value (a location never written
-//      holds 0). A write is faithful if all earlier reads of its thread saw their values; what others write
+//      holds 0; of a write and the reads that saw it in the trace, all values are known if one says it). A
+//      write is faithful if all earlier reads of its thread saw their values; what others write
 //      is unknown. In a trace with `branch` events, a read matters to the later branches of its thread: a
 //      thread one of whose reads did not see its value executes no branch any more. In a trace without them
 //      every read matters to whatever follows it, its thread's being joined included: such a thread executes

@@ -203,6 +203,7 @@ const std::vector<HiddenShape>& hidden_shapes() {
   static const std::vector<HiddenShape> shapes = {
       {"same write", {.max_events = 14, .max_locks = 0}},
       {"values", {.max_events = 14, .max_locks = 0, .values = 0.8}},
+      {"few values", {.max_events = 14, .max_locks = 0, .max_locations = 2, .writes = 0.4, .values = 0.35}},
       {"branches", {.max_events = 14, .max_locks = 0, .values = 0.5, .branches = true}},
       {"joins", {.min_events = 8, .max_events = 16, .max_locks = 0, .values = 0.3, .joins = true}},
       {"joins, few writes",
