@@ -57,6 +57,7 @@ class CausalModel::Builder {
  public:
   Builder(CausalModel& model, const Names& names, bool barriers, BudgetWatch& watch)
       : model_(model),
+        names_(names),
         pending_(names.threads.size()),
         fork_(names.threads.size(), kNoNode),
         last_(names.threads.size(), kNoNode),
@@ -74,6 +75,11 @@ class CausalModel::Builder {
     std::vector<Node> after;
     for (std::uint64_t i = 0; i < model_.events_.size(); ++i) {
       if (watch.over(16 + std::exchange(steps_, 0))) return false;
+      if (acts_ && model_.events_[i].kind == EventKind::kEnter) {
+        // Its members are looked at when it begins, when it acts first and when it ends.
+        const auto set = static_cast<std::uint32_t>(model_.events_[i].value);
+        if (watch.over(8 * names_.reachable.at(set).size())) return false;
+      }
       if (acts_) {
         acts_->before(i, model_.nodes(), acts, after);
         for (const Act& act : acts) add_act(act);
@@ -350,6 +356,7 @@ class CausalModel::Builder {
   }
 
   CausalModel& model_;
+  const Names& names_;
   std::unique_ptr<BarrierActs> acts_;
   bool has_branch_ = false;
   std::vector<std::vector<std::uint32_t>> pending_;  // reads that nothing depends on yet, per thread

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 namespace deadheat::detect {
 namespace {
@@ -93,7 +94,7 @@ void WitnessChecker::note_values() {
 
 void WitnessChecker::prepare_calls(const Names& names) {
   calls_of_thread_.resize(names.threads.size());
-  calls_on_.resize(names.locations.size());
+  sets_on_.resize(names.locations.size());
   touches_.resize(names.locations.size());
   objects_of_.resize(events_.size());
   thread_named_.assign(names.locations.size(), kNobody);
@@ -171,11 +172,11 @@ void WitnessChecker::prepare_calls(const Names& names) {
     }
     auto call = static_cast<std::uint32_t>(calls_.size());
     calls_.push_back({.thread = thread, .set = set, .enter = now});
-    calls_of_thread_[thread].push_back(call);
+    calls_of_thread_[thread].calls.push_back(call);
     stacks[thread].push_back(call);
-    if (watch_.over(sets_[set].size())) return false;
-    for (std::uint32_t member : sets_[set]) calls_on_[member].push_back(call);
-    return true;
+    if (set >= calls_of_set_.size()) calls_of_set_.resize(set + std::size_t{1});
+    calls_of_set_[set].calls.push_back(call);
+    return !watch_.over();
   };
   auto leave = [&](std::size_t thread, std::uint64_t now) {
     if (std::uint32_t call = stacks[thread].back(); call != kNobody) {
@@ -206,6 +207,26 @@ void WitnessChecker::prepare_calls(const Names& names) {
     if (number == sets_.size()) sets_.push_back({*own});
     if (!enter(thread, number, i)) return;
   }
+  calls_of_set_.resize(sets_.size());
+  meeting_.resize(sets_.size());
+  met_.assign(sets_.size(), 0);
+  for (std::uint32_t set = 0; set < sets_.size(); ++set) {
+    if (calls_of_set_[set].calls.empty()) continue;
+    if (watch_.over(sets_[set].size())) return;
+    for (std::uint32_t member : sets_[set]) sets_on_[member].push_back(set);
+  }
+}
+
+const std::vector<std::uint32_t>& WitnessChecker::sets_meeting(std::uint32_t set) {
+  std::vector<std::uint32_t>& meeting = meeting_[set];
+  if (!meeting.empty()) return meeting;  // a set without members meets not even itself
+  for (std::uint32_t member : sets_[set]) {
+    if (watch_.over(sets_on_[member].size())) break;
+    for (std::uint32_t other : sets_on_[member]) {
+      if (std::exchange(met_[other], set + 1) != set + 1) meeting.push_back(other);
+    }
+  }
+  return meeting;
 }
 
 // A thread that releases a lock which it has not taken since its last call that can reach the lock has held
@@ -258,8 +279,8 @@ void WitnessChecker::reset() {
   contents_.assign(names_.locations.size(), {});
   acted_until_.assign(touches_.size(), 0);
   first_undone_.assign(touches_.size(), 0);
-  calls_done_on_.assign(calls_on_.size(), 0);
-  calls_done_of_.assign(calls_of_thread_.size(), 0);
+  for (CallList& list : calls_of_thread_) list.done = 0;
+  for (CallList& list : calls_of_set_) list.done = 0;
   for (Call& call : calls_) call.acted_until = 0;
 }
 
@@ -387,27 +408,33 @@ bool WitnessChecker::all_done_before(std::uint32_t object, std::uint64_t event) 
 
 std::optional<std::string> WitnessChecker::let_missing_code_act(std::uint64_t event) {
   std::size_t thread = events_[event].thread.index();
-  if (auto wrong = catch_up_all(calls_of_thread_[thread], calls_done_of_[thread], event)) return wrong;
+  if (auto wrong = catch_up_all(calls_of_thread_[thread], event)) return wrong;
   // Who waits for a thread waits for its missing code.
   if (events_[event].kind == EventKind::kJoin) {
     std::size_t child = events_[event].object.index();
-    if (auto wrong = catch_up_all(calls_of_thread_[child], calls_done_of_[child], event)) return wrong;
+    if (auto wrong = catch_up_all(calls_of_thread_[child], event)) return wrong;
   }
   for (std::uint32_t object : objects_of_[event]) {
     if (acted_until_[object] > event) return "expected before what missing code did later";
-    if (auto wrong = catch_up_all(calls_on_[object], calls_done_on_[object], event)) return wrong;
+    for (std::uint32_t set : sets_on_[object]) {
+      if (auto wrong = catch_up_all(calls_of_set_[set], event)) return wrong;
+    }
   }
   return std::nullopt;
 }
 
-std::optional<std::string> WitnessChecker::catch_up_all(const std::vector<std::uint32_t>& list,
-                                                        std::size_t& done, std::uint64_t until) {
-  while (done < list.size() && calls_[list[done]].acted_until == calls_[list[done]].leave) ++done;
-  for (std::size_t i = done; i < list.size() && calls_[list[i]].enter < until; ++i) {
+void WitnessChecker::skip_done(CallList& list) const {
+  const auto is_done = [&](const Call& call) { return call.acted_until == call.leave; };
+  while (list.done < list.calls.size() && is_done(calls_[list.calls[list.done]])) ++list.done;
+}
+
+std::optional<std::string> WitnessChecker::catch_up_all(CallList& list, std::uint64_t until) {
+  skip_done(list);
+  for (std::size_t i = list.done; i < list.calls.size() && calls_[list.calls[i]].enter < until; ++i) {
     if (watch_.over()) return "expected the time to go on, found it over";
-    const Call& call = calls_[list[i]];
+    const Call& call = calls_[list.calls[i]];
     if (call.acted_until >= std::min(until, call.leave)) continue;
-    if (auto wrong = catch_up(list[i], until)) return wrong;
+    if (auto wrong = catch_up(list.calls[i], until)) return wrong;
   }
   return std::nullopt;
 }
@@ -428,14 +455,18 @@ std::optional<std::string> WitnessChecker::catch_up(std::uint32_t call, std::uin
     task.until = std::min(task.until, mine.leave);
     if (mine.acted_until >= task.until) continue;
     if (auto wrong = act(mine, task.until)) return wrong;
-    auto also = [&](const std::vector<std::uint32_t>& list, std::size_t done) {
-      for (std::size_t i = done; i < list.size() && calls_[list[i]].enter < task.until; ++i) {
-        const Call& other = calls_[list[i]];
-        if (other.acted_until < std::min(task.until, other.leave)) tasks.push_back({list[i], task.until});
+    auto also = [&](CallList& list) {
+      skip_done(list);
+      std::size_t i = list.done;
+      for (; i < list.calls.size() && calls_[list.calls[i]].enter < task.until; ++i) {
+        const Call& other = calls_[list.calls[i]];
+        if (other.acted_until < std::min(task.until, other.leave))
+          tasks.push_back({list.calls[i], task.until});
       }
+      (void)watch_.over(1 + i - list.done);
     };
-    also(calls_of_thread_[mine.thread], calls_done_of_[mine.thread]);
-    for (std::uint32_t member : sets_[mine.set]) also(calls_on_[member], calls_done_on_[member]);
+    also(calls_of_thread_[mine.thread]);
+    for (std::uint32_t set : sets_meeting(mine.set)) also(calls_of_set_[set]);
   }
   return std::nullopt;
 }
@@ -448,6 +479,7 @@ std::optional<std::string> WitnessChecker::act(Call& call, std::uint64_t until) 
     return who + "expected " + number(mine[done_[call.thread]]) + " before that";
   }
   if (astray_[call.thread]) return who + "expected the earlier reads of its thread to see what they saw";
+  if (watch_.over(4 * sets_[call.set].size())) return who + "expected the time to go on, found it over";
   for (std::uint32_t object : sets_[call.set]) {
     if (!all_done_before(object, until)) {
       return who + "expected " + number(touches_[object][first_undone_[object]]) + " before that";
@@ -472,6 +504,7 @@ std::optional<std::string> WitnessChecker::act(Call& call, std::uint64_t until) 
           expected = *touch;
           break;
         }
+        (void)watch_.over();
       }
       bool same = content.writer == expected ||
                   (expected != kNever && value_[expected] && value_[expected] == value_[content.writer]);

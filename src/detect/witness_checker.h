@@ -15,7 +15,8 @@
 //
 // Cost: the trace once, then the witness; with BarrierPairs times the sizes of the sets that open calls
 // reach. A call nested in one of the same thread and set adds nothing to what that one does, and is not
-// looked at. Tested by witness_checker_test.cc, which damages witnesses in every way.
+// looked at; which calls meet in a location is asked of their sets, not of every call and location. Tested by
+// witness_checker_test.cc, which damages witnesses in every way.
 #pragma once
 
 #include <cstdint>
@@ -71,10 +72,16 @@ class WitnessChecker {
   std::optional<std::string> is_next(std::uint64_t event);
   std::optional<std::string> execute(std::uint64_t event);
   std::optional<std::string> let_missing_code_act(std::uint64_t event);
-  // Makes all calls of `list` that were entered before the event `until` catch up with it; `done` is how many
-  // at the start of the list have nothing left to do.
-  std::optional<std::string> catch_up_all(const std::vector<std::uint32_t>& list, std::size_t& done,
-                                          std::uint64_t until);
+  // Calls in the order of being entered; the first `done` have nothing left to do.
+  struct CallList {
+    std::vector<std::uint32_t> calls;
+    std::size_t done = 0;
+  };
+  void skip_done(CallList& list) const;
+  // Makes all calls of `list` that were entered before the event `until` catch up with it.
+  std::optional<std::string> catch_up_all(CallList& list, std::uint64_t until);
+  // The sets that have a location in common with `set`: itself too, if it has any.
+  const std::vector<std::uint32_t>& sets_meeting(std::uint32_t set);
   std::optional<std::string> catch_up(std::uint32_t call, std::uint64_t until);
   std::optional<std::string> act(Call& call, std::uint64_t until);
   void note_values();
@@ -98,23 +105,26 @@ class WitnessChecker {
   std::vector<std::vector<std::uint64_t>> sends_;  // per message
   std::vector<std::vector<std::uint32_t>> sets_;   // what calls reach, without what cannot matter
   std::vector<Call> calls_;
-  std::vector<std::vector<std::uint32_t>> calls_of_thread_;
-  std::vector<std::vector<std::uint32_t>> calls_on_;  // per location
-  std::vector<std::uint32_t> thread_named_;           // per location
-  std::vector<std::uint32_t> lock_named_;             // per location
-  std::vector<std::uint64_t> not_before_;             // per event, if anything is reachable: see note_locks()
-  std::vector<std::vector<std::uint64_t>> touches_;   // per location: events on it or on what has its name
+  std::vector<CallList> calls_of_thread_;
+  std::vector<CallList> calls_of_set_;
+  std::vector<std::vector<std::uint32_t>> sets_on_;  // per location
+  // Per set, when first wanted; and per set the last one that was found to meet it, from 1.
+  std::vector<std::vector<std::uint32_t>> meeting_;
+  std::vector<std::uint32_t> met_;
+  std::vector<std::uint32_t> thread_named_;          // per location
+  std::vector<std::uint32_t> lock_named_;            // per location
+  std::vector<std::uint64_t> not_before_;            // per event, if anything is reachable: see note_locks()
+  std::vector<std::vector<std::uint64_t>> touches_;  // per location: events on it or on what has its name
   std::vector<std::vector<std::uint32_t>> objects_of_;  // per event, if anything is reachable
 
   // Of the replay.
   std::vector<char> executed_;
-  std::vector<std::uint64_t> done_;                         // events, per thread
-  std::vector<char> astray_;                                // per thread
-  std::vector<Holder> holders_;                             // per lock
-  std::vector<Content> contents_;                           // per location
-  std::vector<std::uint64_t> acted_until_;                  // per location
-  std::vector<std::size_t> first_undone_;                   // per location: index in touches_
-  std::vector<std::size_t> calls_done_on_, calls_done_of_;  // per location, per thread: for catch_up_all()
+  std::vector<std::uint64_t> done_;         // events, per thread
+  std::vector<char> astray_;                // per thread
+  std::vector<Holder> holders_;             // per lock
+  std::vector<Content> contents_;           // per location
+  std::vector<std::uint64_t> acted_until_;  // per location
+  std::vector<std::size_t> first_undone_;   // per location: index in touches_
 };
 
 }  // namespace deadheat::detect
