@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "detect/candidates.h"
+
 namespace deadheat::detect {
 
 void PredictingStage::on_event(EventIndex index, const Event& event) {
@@ -18,10 +20,13 @@ void PredictingStage::finish() {
     predictor.witness_events = UINT64_MAX;
   Result<Prediction> prediction = predict(events_, names(), options(), predictor);
   if (!prediction.ok()) {
-    // Other detectors of the same run may have found something: that must not be lost.
-    incomplete_ = "decided nothing: " + prediction.error().message;
-    statistics_ = {{"complete", 0}};
-    return;
+    bool all = true;
+    const std::uint64_t undecided = count_pairs_of_places(events_, Budget(kGrace, options().cancelled), all);
+    statistics_ = {
+        {"undecided", undecided}, {"model_built", 0}, {"all_listed", all ? 1u : 0u}, {"complete", 0}};
+    // What other detectors of the same run have found is not lost by that.
+    return fail(std::string(name()) + ": " + prediction.error().message + "; " + (all ? "" : "at least ") +
+                std::to_string(undecided) + " pair" + (undecided == 1 ? "" : "s") + " of places undecided");
   }
   statistics_ = prediction->statistics;
   if (!prediction->complete && (prediction->undecided > 0 || !prediction->all_listed)) {

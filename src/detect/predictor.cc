@@ -25,8 +25,6 @@ using Time = std::chrono::steady_clock;
 // Turns, in seconds: of a unit, and of a single pair in it. The last one is whatever remains.
 constexpr double kUnitTurns[] = {1, 8, 1e9};
 constexpr double kPairTurns[] = {0.3, 4, 1e9};
-// How long a user waits after the end of the time for being told how much was left.
-constexpr double kGrace = 0.3;
 constexpr std::size_t kTurns = std::size(kUnitTurns);
 
 // A unit, from some pair on; or a single pair that took too long in its last turn.

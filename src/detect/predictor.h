@@ -23,6 +23,9 @@
 
 namespace deadheat::detect {
 
+// How long a user waits, in seconds, after the end of the time for being told how much was left.
+inline constexpr double kGrace = 0.3;
+
 struct PredictedRace {
   std::uint64_t first = 0, second = 0;  // positions in the events
   std::vector<std::uint64_t> witness;   // positions in the events, ends with the two
