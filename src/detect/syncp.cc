@@ -93,7 +93,8 @@ ClockPool::Block* SyncPreserving::keep(ThreadTime& time) {
 }
 
 void SyncPreserving::on_event(EventIndex index, const Event& event) {
-  if (failure()) return;
+  // With many threads one event can mean millions of steps: Ctrl-C does not wait for the end of a batch.
+  if (failure() || options().is_cancelled()) return;
   handle(index, event);
   if (lives_.threads().size() > kMostThreads) {
     fail(std::string(name()) + ": expected at most " + std::to_string(kMostThreads) +
@@ -181,6 +182,7 @@ void SyncPreserving::close(Cut& cut) {
     again = false;
     ++rounds_;
     for (std::size_t t = 0; t < cut.size() && t < lives_.threads().size(); ++t) {
+      if (options().is_cancelled()) return;
       const std::vector<LockChange>& changes = lives_.threads()[t].changes;
       const std::uint32_t end = cut[t];
       if (changes.empty() || changes.front().number >= end) continue;
@@ -216,13 +218,27 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
   const Slot slot = self.time.self();
   const std::uint32_t known =
       self.time.at(list.slot).value();  // events of list.slot with a smaller number are before `event`
-  auto progress = std::find_if(list.progress.begin(), list.progress.end(),
-                               [&](const Progress& p) { return p.slot == slot; });
-  if (progress == list.progress.end()) {
-    list.progress.push_back(Progress{slot, 0, {}});
-    bytes_ += sizeof(Progress);
-    progress = list.progress.end() - 1;
+  auto progress = std::lower_bound(list.progress.begin(), list.progress.end(), slot,
+                                   [](const Progress& p, Slot wanted) { return p.slot < wanted; });
+  const bool has_progress = progress != list.progress.end() && progress->slot == slot;
+  auto keep_progress = [&](std::uint32_t passed) {
+    const std::size_t before = list.progress.capacity();
+    progress = list.progress.insert(progress, Progress{slot, passed, {}});
+    bytes_ += (list.progress.capacity() - before) * sizeof(Progress);
+  };
+  // Of a short list the start is as good a place to go on from: with very many threads most lists are short,
+  // and each would have an entry for each thread.
+  constexpr std::uint32_t kShort = 8;
+  if (!has_progress && list.accesses.size() <= kShort) {
+    const bool is_over = std::all_of(list.accesses.begin(), list.accesses.end(), [&](const Access& access) {
+      if (access.number < known) return true;
+      const bool is_locked = held_.sets().intersection(access.locks, locks) != Locksets::kEmpty;
+      passed_locks_ += is_locked;
+      return is_locked;
+    });
+    if (is_over) return false;
   }
+  if (!has_progress) keep_progress(0);
   std::uint32_t& passed = progress->passed;
   if (passed < list.accesses.size() && list.accesses[passed].number < known) {
     const auto first = list.accesses.begin() + passed;
@@ -233,6 +249,7 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
   }
   bool included = false;
   for (; passed < list.accesses.size(); ++passed) {
+    if (options().is_cancelled()) return false;
     const Access& access = list.accesses[passed];
     if (held_.sets().intersection(access.locks, locks) != Locksets::kEmpty) {
       ++passed_locks_;
@@ -248,6 +265,7 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
     included = true;
     include(cut, *access.before, list.slot, access.number);
     close(cut);
+    if (options().is_cancelled()) return false;  // it may not be closed
     if (cut[list.slot.index()] > access.number) {
       ++passed_ideal_;
       continue;
@@ -260,6 +278,7 @@ bool SyncPreserving::can_race(List& list, EventIndex index, const Event& event, 
     earlier.site = list.site;
     report(RacyEvent{access.index, earlier}, RacyEvent{index, event}, {}, {cut.begin(), cut.end()},
            lives_.shared_slots());
+    bytes_ += sizeof(Race) + cut.size() * sizeof(std::uint64_t);
     return true;
   }
   return false;
