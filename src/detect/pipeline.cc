@@ -89,7 +89,14 @@ Status Pipeline::status() const {
   return Nothing{};
 }
 
+std::uint64_t Pipeline::memory_bytes() const {
+  std::uint64_t sum = 0;
+  for (const std::unique_ptr<Stage>& stage : stages_) sum += stage->memory_bytes();
+  return sum;
+}
+
 std::vector<std::pair<std::string, Statistics>> Pipeline::statistics() const {
+  if (has_given_up() && stages_.empty()) return last_statistics_;
   std::vector<std::pair<std::string, Statistics>> result;
   for (const std::unique_ptr<Stage>& stage : stages_) {
     result.emplace_back(std::string(stage->name()), stage->statistics());
@@ -158,15 +165,31 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
   std::uint64_t position = 0;
   std::size_t at_work = pipelines.size();
   std::optional<Error> first_failure;
-  // Does it go on? What the others find must not be lost because one cannot.
-  auto stays = [&](Pipeline& pipeline) {
-    if (pipeline.has_given_up()) return false;
-    const Status status = pipeline.status();
-    if (status.ok()) return true;
-    if (!first_failure) first_failure = status.error();
-    pipeline.give_up(status.error());
+  auto give_up = [&](Pipeline& pipeline, const Error& why) {
+    if (!first_failure) first_failure = why;
+    pipeline.give_up(why);
     --at_work;
-    return false;
+  };
+  // Gives up what cannot go on. What the others find must not be lost because one cannot.
+  auto look_at = [&](Pipeline& pipeline) {
+    if (pipeline.has_given_up()) return;
+    if (const Status status = pipeline.status(); !status.ok()) give_up(pipeline, status.error());
+  };
+  // They share the memory that one may use: when all together need more, the one that needs most gives up.
+  auto look_at_all = [&] {
+    while (at_work > 1) {
+      std::uint64_t sum = 0;
+      Pipeline* largest = nullptr;
+      for (Pipeline& pipeline : pipelines) {
+        if (pipeline.has_given_up()) continue;
+        sum += pipeline.memory_bytes();
+        if (largest == nullptr || pipeline.memory_bytes() > largest->memory_bytes()) largest = &pipeline;
+      }
+      if (sum <= options.memory_bytes) return;
+      give_up(*largest, Error{largest->spec() + ": expected the state of all detectors to fit " +
+                              in_words(options.memory_bytes) + ", found " + in_words(sum) + ", " +
+                              in_words(largest->memory_bytes()) + " of them its own"});
+    }
   };
   while (!options.is_cancelled()) {
     Result<std::size_t> got = source.read(events);
@@ -180,9 +203,11 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
       for (std::size_t i = 0; i < *got && !pipeline.has_given_up(); i += step) {
         pipeline.on_batch(EventIndex(position + i),
                           std::span<const Event>(events).subspan(i, std::min(step, *got - i)));
-        stays(pipeline);
+        look_at(pipeline);
+        if (step < kBatch) look_at_all();
       }
     }
+    look_at_all();
     position += *got;
     if (on_batch) on_batch(position);
     if (at_work == 0 && first_failure) return *first_failure;
@@ -190,7 +215,7 @@ Result<std::uint64_t> run_pipelines(TraceSource& source, std::span<Pipeline> pip
   for (Pipeline& pipeline : pipelines) {
     if (pipeline.has_given_up()) continue;
     pipeline.finish();
-    stays(pipeline);
+    look_at(pipeline);
   }
   if (at_work == 0 && first_failure) return *first_failure;
   return position;

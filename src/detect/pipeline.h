@@ -55,9 +55,12 @@ class Pipeline {
   void finish();
   // The first failure of any stage; a stage that holds more memory than it may has failed.
   Status status() const;
+  // What all its stages hold, roughly.
+  std::uint64_t memory_bytes() const;
   // Ends it, and frees what it holds; what it has found so far counts.
   void give_up(const Error& why) {
     given_up_ = "gave up: " + why.message;
+    last_statistics_ = statistics();
     stages_.clear();
   }
   bool has_given_up() const { return !given_up_.empty(); }
@@ -74,6 +77,7 @@ class Pipeline {
   bool whole_trace_ = false;
   std::uint64_t memory_bytes_ = 0;
   std::string given_up_;
+  std::vector<std::pair<std::string, Statistics>> last_statistics_;  // when it gave up
   std::vector<std::unique_ptr<Stage>> stages_;
 };
 
