@@ -37,6 +37,7 @@ InputFile::InputFile(InputFile&& other) noexcept
       size_(other.size_),
       path_(std::move(other.path_)),
       interrupted_(other.interrupted_),
+      is_cut_short_(other.is_cut_short_),
       kept_(std::move(other.kept_)),
       ahead_(std::move(other.ahead_)) {}
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
@@ -44,6 +45,7 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   std::swap(interrupted_, other.interrupted_);
+  std::swap(is_cut_short_, other.is_cut_short_);
   std::swap(kept_, other.kept_);
   std::swap(ahead_, other.ahead_);
   return *this;
@@ -75,7 +77,11 @@ Result<std::string_view> InputFile::peek(std::size_t bytes) {
 // Whoever writes into the pipe may take his time: Ctrl-C must not wait for him.
 Result<std::size_t> InputFile::read_stream(std::span<char> out) {
   std::size_t filled = 0;
-  while (filled < out.size() && !*interrupted_) {
+  while (filled < out.size()) {
+    if (*interrupted_) {
+      is_cut_short_ = true;
+      break;
+    }
     pollfd ready{.fd = descriptor_, .events = POLLIN, .revents = 0};
     if (::poll(&ready, 1, 200) == 0) continue;
     const ssize_t n = ::read(descriptor_, out.data() + filled, out.size() - filled);
@@ -84,6 +90,7 @@ Result<std::size_t> InputFile::read_stream(std::span<char> out) {
     if (n == 0) break;
     filled += static_cast<std::size_t>(n);
   }
+  if (kept_ != nullptr) kept_->is_cut_short = is_cut_short_;
   if (kept_ != nullptr && kept_->is_all) {
     kept_->is_all = kept_->bytes.size() + filled <= kept_->most;
     if (kept_->is_all) {

@@ -26,11 +26,14 @@ class InputFile {
     std::string bytes;
     std::size_t most = 0;
     bool is_all = true;
+    bool is_cut_short = false;  // interrupted before its end: the last line may be a part of one
   };
   // A pipe or the like, which it does not close. Once `interrupted`, it ends.
   static InputFile stream(int descriptor, std::string name, const std::atomic<bool>& interrupted,
                           std::shared_ptr<Kept> kept);
   bool is_stream() const { return interrupted_ != nullptr; }
+  // Did a stream end because it was interrupted? Then it may have ended anywhere.
+  bool is_cut_short() const { return is_cut_short_; }
   // Of a stream: what comes next, at most so many bytes; fewer only at its end.
   Result<std::string_view> peek(std::size_t bytes);
 
@@ -47,6 +50,7 @@ class InputFile {
   std::string path_;
   Result<std::size_t> read_stream(std::span<char> out);
   const std::atomic<bool>* interrupted_ = nullptr;
+  bool is_cut_short_ = false;
   std::shared_ptr<Kept> kept_;
   std::string ahead_;  // peeked at, not yet read
 };

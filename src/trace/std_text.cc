@@ -80,7 +80,8 @@ class StdSource final : public TraceSource {
         return true;
       }
       if (at_end_) {
-        if (start_ == filled_) return false;
+        // Of a line that was still on its way nobody knows what it would have been.
+        if (start_ == filled_ || (file_ != nullptr && file_->is_cut_short())) return false;
         line = std::string_view(buffer_.data() + start_, filled_ - start_);
         consumed_ += filled_ - start_;
         start_ = filled_;
