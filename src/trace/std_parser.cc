@@ -20,20 +20,57 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+// How many bytes of `text` at `i` must not be shown as they are: a control character of ASCII, one of the
+// second range of them (U+0080 to U+009F, as UTF-8 or as the bare byte, which terminals obey too), or one
+// that changes the direction of what follows or ends a line. 0 if it may be shown; then `length` is that of
+// the character.
+std::size_t control_at(std::string_view text, std::size_t i, std::size_t& length) {
+  const auto byte = [&](std::size_t at) -> unsigned { return static_cast<unsigned char>(text[at]); };
+  const auto follows = [&](std::size_t count) {
+    if (text.size() - i <= count) return false;
+    for (std::size_t k = 1; k <= count; ++k) {
+      if ((byte(i + k) & 0xC0) != 0x80) return false;
+    }
+    return true;
+  };
+  const unsigned c = byte(i);
+  length = 1;
+  if (c < 0x80) return c < 0x20 || c == 0x7f;
+  if (c >= 0xC0 && c < 0xE0 && follows(1)) {
+    length = 2;
+    const unsigned point = (c & 0x1F) << 6 | (byte(i + 1) & 0x3F);
+    return point < 0xA0 || point == 0x61C ? 2 : 0;
+  }
+  if (c >= 0xE0 && c < 0xF0 && follows(2)) {
+    length = 3;
+    const unsigned point = (c & 0x0F) << 12 | (byte(i + 1) & 0x3F) << 6 | (byte(i + 2) & 0x3F);
+    const bool is_mark = point == 0x200E || point == 0x200F || (point >= 0x2028 && point <= 0x202E) ||
+                         (point >= 0x2066 && point <= 0x2069);
+    return is_mark || point < 0x800 ? 3 : 0;
+  }
+  if (c >= 0xF0 && c < 0xF8 && follows(3)) {
+    length = 4;
+    return 0;
+  }
+  return c < 0xA0;
+}
+
 // For messages: short, printable, in quotes.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kShown = 40;
   std::string result = "'";
-  for (std::size_t i = 0; i < text.size() && i < kShown; ++i) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != 0x7f) {
-      result += text[i];
-    } else {
+  for (std::size_t i = 0; i < text.size() && i < kShown;) {
+    std::size_t length = 1;
+    const std::size_t hidden = control_at(text, i, length);
+    if (hidden == 0) result += text.substr(i, length);
+    for (std::size_t k = 0; k < hidden; ++k) {
       constexpr char kHex[] = "0123456789abcdef";
+      const unsigned char c = static_cast<unsigned char>(text[i + k]);
       result += "\\x";
       result += kHex[c >> 4];
       result += kHex[c & 15];
     }
+    i += length;
   }
   result += text.size() > kShown ? "...'" : "'";
   return result;
@@ -48,8 +85,14 @@ Error expected(std::string_view what, std::string_view found) {
 }
 
 bool has_control_character(std::string_view text) {
+  bool is_ascii = true;
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return true;
+    is_ascii &= static_cast<unsigned char>(c) < 0x80;
+  }
+  std::size_t length = 1;
+  for (std::size_t i = 0; !is_ascii && i < text.size(); i += length) {
+    if (control_at(text, i, length) > 0) return true;
   }
   return false;
 }
@@ -151,7 +194,8 @@ Status StdParser::parse_reachable(std::string_view list, Event& event) {
     if (Status status = check_name(name, "a location"); !status.ok()) return status;
     members.push_back(ObjectId(names_.locations.intern(name)));
     if (end == std::string_view::npos) break;
-    if (list[end] == ';' || end + 1 == list.size()) return expected("a location after ','", list.substr(end));
+    if (list[end] == ';') return expected("',' or ')' after a location", list.substr(end));
+    if (end + 1 == list.size()) return expected("a location after ','", list.substr(end + 1));
     list.remove_prefix(end + 1);
   }
   event.value = names_.reachable.intern(std::move(members));

@@ -43,6 +43,17 @@ TEST(StdText, BlankLinesCommentsSpacesAndCarriageReturnsAreSkipped) {
   EXPECT_EQ(trace->events[0].line, 3u);
 }
 
+TEST(StdText, NamesHoldNothingThatATerminalObeys) {
+  // Control characters of both ranges, bare or as UTF-8; marks of direction; a line's end.
+  for (const char* bad :
+       {"\x1b", "\xc2\x9b", "\x9b", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\xa8", "\xd8\x9c"}) {
+    EXPECT_FALSE(is_name(std::string("x") + bad + "y"));
+    EXPECT_THAT(error_of("T0|w(x" + std::string(bad) + ")|1\n"), HasSubstr("found 'x\\x"));
+  }
+  for (const char* good : {"\xc3\x9b", "\xe6\x95\xb0", "\xf0\x9f\x9b\x91", "\xe2\x80\x93", "\xc2\xa0"})
+    EXPECT_TRUE(is_name(std::string("x") + good + "y"));
+}
+
 TEST(StdText, ThreadsCountInOrderOfFirstMention) {
   Result<Trace> trace = read_text("main|fork(b)|1\nmain|fork(a)|1\na|r(x)|1\nb|r(x)|1\n");
   ASSERT_TRUE(trace.ok());
@@ -85,8 +96,8 @@ TEST(StdText, ErrorsNameFileLineExpectedAndFound) {
             "t.std:1: expected a value that fits 64 bits, found '9223372036854775808'");
   EXPECT_EQ(error_of("T0|r(x,y)|1\n"), "t.std:1: expected one name in r(), found 'x,y'");
   EXPECT_EQ(error_of("T0|enter(f,x)|1\n"), "t.std:1: expected ';' after the function's name, found ',x'");
-  EXPECT_EQ(error_of("T0|enter(f;x,)|1\n"), "t.std:1: expected a location after ',', found ','");
-  EXPECT_EQ(error_of("T0|enter(f;x;y)|1\n"), "t.std:1: expected a location after ',', found ';y'");
+  EXPECT_EQ(error_of("T0|enter(f;x,)|1\n"), "t.std:1: expected a location after ',', found nothing");
+  EXPECT_EQ(error_of("T0|enter(f;x;y)|1\n"), "t.std:1: expected ',' or ')' after a location, found ';y'");
   EXPECT_EQ(error_of("T0|begin(x)|1\n"), "t.std:1: expected '|' after begin, found '(x)'");
   EXPECT_EQ(error_of("T0|r(x)|1|2\n"),
             "t.std:1: expected three fields, thread|operation|place, found 'T0|r(x)|1|2'");
