@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 
@@ -14,26 +15,27 @@ namespace {
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 std::uint64_t hash_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+std::uint32_t short_hash_of(std::string_view text) { return static_cast<std::uint32_t>(hash_of(text)); }
 std::uint64_t hash_of(std::span<const ObjectId> members) {
   return XXH3_64bits(members.data(), members.size_bytes());
 }
 
 }  // namespace
 
-std::uint32_t NameTable::lookup(std::string_view text, std::uint64_t hash) const {
+std::uint32_t NameTable::lookup(std::string_view text, std::uint32_t hash) const {
   if (slots_.empty()) return kNone;
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = hash & mask; slots_[i] != 0; i = (i + 1) & mask) {
-    if (name(slots_[i] - 1) == text) return slots_[i] - 1;
+  for (std::size_t i = hash & mask; slots_[i].id_and_one != 0; i = (i + 1) & mask) {
+    if (slots_[i].hash == hash && name(slots_[i].id_and_one - 1) == text) return slots_[i].id_and_one - 1;
   }
   return kNone;
 }
 
-void NameTable::insert_index(std::uint32_t id, std::uint64_t hash) const {
+void NameTable::insert_index(Slot slot) const {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t i = hash & mask;
-  while (slots_[i] != 0) i = (i + 1) & mask;
-  slots_[i] = id + 1;
+  std::size_t i = slot.hash & mask;
+  while (slots_[i].id_and_one != 0) i = (i + 1) & mask;
+  slots_[i] = slot;
 }
 
 void NameTable::index_up_to_date() const {
@@ -41,20 +43,22 @@ void NameTable::index_up_to_date() const {
   std::size_t wanted = std::max<std::size_t>(64, slots_.size());
   while (wanted < std::size_t{size()} * 2 + 2) wanted *= 2;
   if (wanted != slots_.size()) {
-    slots_.assign(wanted, 0);
-    indexed_ = 0;
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(wanted));
+    for (const Slot& slot : old) {
+      if (slot.id_and_one != 0) insert_index(slot);
+    }
   }
-  for (; indexed_ < size(); ++indexed_) insert_index(indexed_, hash_of(name(indexed_)));
+  for (; indexed_ < size(); ++indexed_) insert_index({indexed_ + 1, short_hash_of(name(indexed_))});
 }
 
 std::uint32_t NameTable::intern(std::string_view text) {
   index_up_to_date();
-  const std::uint64_t hash = hash_of(text);
+  const std::uint32_t hash = short_hash_of(text);
   const std::uint32_t found = lookup(text, hash);
   if (found != kNone) return found;
   const std::uint32_t id = append(text);
   if (std::size_t{size()} * 2 <= slots_.size()) {
-    insert_index(id, hash);
+    insert_index({id + 1, hash});
     indexed_ = size();
   } else {
     index_up_to_date();
@@ -72,7 +76,7 @@ std::uint32_t NameTable::append(std::string_view text) {
 
 std::optional<std::uint32_t> NameTable::find(std::string_view text) const {
   index_up_to_date();
-  const std::uint32_t found = lookup(text, hash_of(text));
+  const std::uint32_t found = lookup(text, short_hash_of(text));
   if (found == kNone) return std::nullopt;
   return found;
 }

@@ -22,7 +22,7 @@ namespace deadheat {
 // More than this, of all tables and sets together, is refused by readers and writers: memory follows it.
 inline constexpr std::uint64_t kMaxNameBytesInAll = std::uint64_t{2} << 30;
 
-// Strings with dense ids. Memory: the characters once, and about 16 bytes a name.
+// Strings with dense ids. Memory: the characters once, and 24 to 40 bytes a name.
 class NameTable {
  public:
   // The id of `name`, a new one if it was not there.
@@ -41,14 +41,20 @@ class NameTable {
   std::uint64_t bytes() const { return characters_.size(); }
 
  private:
-  std::uint32_t lookup(std::string_view name, std::uint64_t hash) const;
+  // What a name is found by: where it is looked for first, and what is compared before its characters are.
+  // With millions of names, every look at a name's characters is a wait for memory.
+  struct Slot {
+    std::uint32_t id_and_one = 0;  // 0: free
+    std::uint32_t hash = 0;
+  };
+  std::uint32_t lookup(std::string_view name, std::uint32_t hash) const;
   void index_up_to_date() const;
-  void insert_index(std::uint32_t id, std::uint64_t hash) const;
+  void insert_index(Slot slot) const;
 
   std::string characters_;
   std::vector<std::uint64_t> starts_ = {0};
-  // Open addressing, id + 1 in each used slot; covers the first `indexed_` names.
-  mutable std::vector<std::uint32_t> slots_;
+  // Open addressing, at most half full; covers the first `indexed_` names.
+  mutable std::vector<Slot> slots_;
   mutable std::uint32_t indexed_ = 0;
 };
 
