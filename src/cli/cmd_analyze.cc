@@ -129,7 +129,9 @@ class AnalyzeCommand : public Command {
           return ok ? std::string() : fmt::format("expected a number above 0, found \"{}\"", text);
         })
         ->capture_default_str();
-    app.add_option("--solver-memory", solver_memory_, "memory that one detector may use, for example 4G")
+    app.add_option(
+           "--solver-memory", solver_memory_,
+           "memory for what all detectors keep while the trace is read, and for each solver, for example 4G")
         ->type_name("BYTES")
         ->capture_default_str();
     app.add_option("--jobs", jobs_, "threads for solvers, at most 256; 0: one for each processor")
@@ -204,13 +206,22 @@ class AnalyzeCommand : public Command {
     spell_out_cuts(lists);
     std::vector<report::Finding> instances;
     for (std::size_t i = 0; i < lists.size(); i++) {
-      for (detect::Race& race : lists[i].races) {
-        instances.push_back(finding_of(race, specs[i], (*source)->names()));
-        race.witness = {};
+      std::vector<detect::Race>& races = lists[i].races;
+      for (std::size_t k = 0; k < races.size(); k++) {
+        if (k % 1024 == 0)
+          shorten_if_interrupted(races, std::max(k, kMostAfterInterrupt), specs[i] + " found", report,
+                                 options);
+        if (k == races.size()) break;
+        instances.push_back(finding_of(races[k], specs[i], (*source)->names()));
+        races[k].witness = {};
       }
     }
+    const std::size_t most = kMostAfterInterrupt * lists.size();
+    shorten_if_interrupted(instances, most, "were found", report, options);
     report::add_findings(report, std::move(instances), reporting_.suppressions());
+    shorten_if_interrupted(report.findings, most, "were found", report, options);
     spell_out(report, options, progress);
+    shorten_if_interrupted(report.findings, most, "were found", report, options);
     progress.clear();
     // What is wrong with the input is not a matter of the report alone.
     if (reporting_.quiet() && !(*source)->note().empty()) complain("incomplete: " + (*source)->note());
@@ -218,6 +229,19 @@ class AnalyzeCommand : public Command {
   }
 
  private:
+  // Who has pressed Ctrl-C does not wait a minute for the report of millions of races. Of each detector:
+  static constexpr std::size_t kMostAfterInterrupt = 30'000;
+  template <class Items>
+  static void shorten_if_interrupted(Items& items, std::size_t most, const std::string& found,
+                                     report::Report& report, const detect::Options& options) {
+    if (!options.is_cancelled() || items.size() <= most) return;
+    report.incomplete = report.interrupted = true;
+    report.notes.push_back(
+        fmt::format("incomplete: interrupted: of {} races that {}, the first {} are reported", items.size(),
+                    found, most));
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(most), items.end());
+  }
+
   static int fail(const std::string& what) {
     complain(what);
     return kExitUsage;

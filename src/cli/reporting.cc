@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/signals.h"
@@ -33,6 +34,10 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
+Error cannot_be_written(const std::string& path, int error) {
+  return Error{fmt::format("{}: cannot be written: {}", path, std::strerror(error))};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ReportFile>> ReportFile::open(const std::string& path) {
@@ -40,33 +45,67 @@ Result<std::unique_ptr<ReportFile>> ReportFile::open(const std::string& path) {
     // A closed standard output (see main) must fail now, not after an hour of running.
     if ((fcntl(STDOUT_FILENO, F_GETFD) & FD_CLOEXEC) != 0)
       return Error{"standard output: cannot be written: it is closed"};
-    return std::unique_ptr<ReportFile>(new ReportFile("", STDOUT_FILENO, false));
+    return std::unique_ptr<ReportFile>(new ReportFile("", "", STDOUT_FILENO));
   }
+  // Written beside its name, and given that name when it is whole: whatever ends us, nobody finds a part of a
+  // report. A file that is there must be one that we may write; a link stays one.
   struct stat status{};
-  bool is_new = stat(path.c_str(), &status) != 0 && errno == ENOENT;
-  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) return Error{fmt::format("{}: cannot be written: {}", path, std::strerror(errno))};
-  if (is_new) remove_file_on_signal(path);
-  return std::unique_ptr<ReportFile>(new ReportFile(path, fd, is_new));
+  std::error_code ignored;
+  bool is_there = stat(path.c_str(), &status) == 0;
+  if (!is_there && errno != ENOENT) return cannot_be_written(path, errno);
+  std::string target = path;
+  if (is_there) {
+    int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return cannot_be_written(path, errno);
+    std::error_code error;
+    std::string resolved = std::filesystem::canonical(path, error).string();
+    // A pipe or a device has no other name to be written under; a file with two names would lose one.
+    if (error || !S_ISREG(status.st_mode) || status.st_nlink > 1)
+      return std::unique_ptr<ReportFile>(new ReportFile(path, "", fd));
+    close(fd);
+    target = resolved;
+  }
+  if (!is_there && std::filesystem::is_symlink(path, ignored)) {  // of a file that is still to be
+    int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return cannot_be_written(path, errno);
+    return std::unique_ptr<ReportFile>(new ReportFile(path, "", fd));
+  }
+  std::string temporary = fmt::format("{}.part{}", target, getpid());
+  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0 && is_there) {
+    // In a folder where nothing can be made, or with a name too long for the addition.
+    fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) return std::unique_ptr<ReportFile>(new ReportFile(path, "", fd));
+  }
+  if (fd < 0) return cannot_be_written(path, errno);
+  remove_file_on_signal(temporary);
+  if (is_there && fchmod(fd, status.st_mode & 07777) != 0) errno = 0;  // its own mode is as good
+  auto file = std::unique_ptr<ReportFile>(new ReportFile(path, temporary, fd));
+  file->target_ = target;
+  return file;
 }
 
 ReportFile::~ReportFile() {
   if (path_.empty()) return;
-  close(fd_);
-  if (made_ && !written_) unlink(path_.c_str());
-  forget_file(path_);
+  if (fd_ >= 0) close(fd_);
+  if (temporary_.empty()) return;
+  if (!written_) unlink(temporary_.c_str());
+  forget_file(temporary_);
 }
 
 Status ReportFile::write(const std::string& text) {
   int error = 0;
   struct stat status{};
-  bool is_regular = !path_.empty() && fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+  bool is_regular =
+      !path_.empty() && temporary_.empty() && fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
   if (is_regular && ftruncate(fd_, 0) != 0) error = errno;
   if (error == 0) error = write_all(fd_, text);
+  if (error == 0 && !temporary_.empty()) {
+    if (close(std::exchange(fd_, -1)) != 0 || rename(temporary_.c_str(), target_.c_str()) != 0) error = errno;
+  }
   if (error != 0) {
     if (is_regular && ftruncate(fd_, 0) != 0) written_ = false;  // nothing half-written
-    return Error{fmt::format("{}: cannot be written: {}", path_.empty() ? "standard output" : path_,
-                             std::strerror(error))};
+    return cannot_be_written(path_.empty() ? "standard output" : path_, error);
   }
   written_ = true;
   return Nothing{};

@@ -13,8 +13,9 @@
 
 namespace deadheat::cli {
 
-// One file that a report goes to. Opened (and so checked) early, written once; if nothing was written, a file
-// that we made is removed again, and one that was there keeps its content.
+// One file that a report goes to. Opened (and so checked) early, written once. It is written under a
+// temporary name beside its own, which it gets when it is whole; until then a file that was there keeps its
+// content.
 class ReportFile {
  public:
   static Result<std::unique_ptr<ReportFile>> open(const std::string& path);
@@ -25,11 +26,13 @@ class ReportFile {
   Status write(const std::string& text);
 
  private:
-  ReportFile(std::string path, int fd, bool made) : path_(std::move(path)), fd_(fd), made_(made) {}
+  ReportFile(std::string path, std::string temporary, int fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
 
-  std::string path_;
+  std::string path_;       // as the user wrote it; empty: standard output
+  std::string temporary_;  // empty if it is written in place
+  std::string target_;     // what the temporary file becomes
   int fd_;
-  bool made_;
   bool written_ = false;
 };
 
