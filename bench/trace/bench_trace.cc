@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +24,7 @@
 #include "clock_bench.h"
 #include "detect/pipeline.h"
 #include "generator.h"
+#include "trace/file.h"
 #include "trace/trace.h"
 
 namespace deadheat::bench {
@@ -32,33 +35,70 @@ namespace {
   std::exit(2);
 }
 
+std::uint64_t number(std::string_view key, std::string_view text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    give_up(std::string(key) + ": expected a number from " + std::to_string(least) + " to " +
+            std::to_string(most) + ", found '" + std::string(text) + "'");
+  }
+  return value;
+}
+
 void set(Shape& shape, std::string_view argument) {
   const std::size_t equals = argument.find('=');
   if (equals == std::string_view::npos) give_up("expected key=value, found '" + std::string(argument) + "'");
   const std::string_view key = argument.substr(0, equals);
-  const long long value = std::atoll(std::string(argument.substr(equals + 1)).c_str());
-  const std::map<std::string_view, int*> numbers = {
-      {"threads", &shape.threads},  {"locks", &shape.locks},          {"nesting", &shape.nesting},
-      {"hot", &shape.hot_per_lock}, {"cold", &shape.cold_per_thread}, {"read_only", &shape.read_only},
-      {"sites", &shape.sites},      {"sync", &shape.sync_percent},    {"races", &shape.races},
-      {"chaos", &shape.chaos}};
+  const std::string_view text = argument.substr(equals + 1);
+  struct Number {
+    int* number;
+    int least, most;
+  };
+  constexpr int kMany = 100'000'000;
+  const std::map<std::string_view, Number> numbers = {
+      {"threads", {&shape.threads, 2, 1'000'000}},  {"locks", {&shape.locks, 1, kMany}},
+      {"nesting", {&shape.nesting, 1, 1000}},       {"hot", {&shape.hot_per_lock, 1, kMany}},
+      {"cold", {&shape.cold_per_thread, 1, kMany}}, {"read_only", {&shape.read_only, 1, kMany}},
+      {"sites", {&shape.sites, 1, kMany}},          {"sync", {&shape.sync_percent, 0, 100}},
+      {"races", {&shape.races, 0, kMany}},          {"chaos", {&shape.chaos, 0, kMany}}};
   if (key == "events") {
-    shape.events = static_cast<std::uint64_t>(value);
+    shape.events = number(key, text, 1, 100'000'000'000);
   } else if (key == "distance") {
-    shape.race_distance = static_cast<std::uint64_t>(value);
+    shape.race_distance = number(key, text, 0, 100'000'000'000);
   } else if (key == "seed") {
-    shape.seed = static_cast<std::uint64_t>(value);
-  } else if (numbers.contains(key)) {
-    *numbers.at(key) = static_cast<int>(value);
+    shape.seed = number(key, text, 0, UINT64_MAX);
+  } else if (const auto found = numbers.find(key); found != numbers.end()) {
+    const Number& wanted = found->second;
+    *wanted.number = static_cast<int>(
+        number(key, text, static_cast<std::uint64_t>(wanted.least), static_cast<std::uint64_t>(wanted.most)));
   } else {
     give_up("unknown key '" + std::string(key) + "'");
   }
 }
 
+// Data that are of no use when a signal ends us.
+char unfinished[4096];
+
+void remove_unfinished(int signal) {
+  if (unfinished[0] != 0) unlink(unfinished);
+  ::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void remove_on_signal(const std::string& path) {
+  if (path.size() >= sizeof(unfinished)) return;
+  std::memcpy(unfinished, path.c_str(), path.size() + 1);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, remove_unfinished);
+}
+
 void generate(const std::string& path, const Shape& shape, const WriteOptions& options = {}) {
+  const double locations =
+      1.0 * shape.threads * shape.cold_per_thread + 1.0 * shape.locks * shape.hot_per_lock;
+  if (locations > 2e9) give_up("expected at most 2,000,000,000 locations, found more");
   Generator generator(shape);
   Result<std::unique_ptr<TraceSink>> sink = create_trace(path, options);
   if (!sink.ok()) give_up(sink.error().message);
+  if (path != "-") remove_on_signal(OutputFile::temporary_name(path));
   std::vector<Event> events(4096);
   while (true) {
     Result<std::size_t> got = generator.read(events);
@@ -69,6 +109,7 @@ void generate(const std::string& path, const Shape& shape, const WriteOptions& o
     }
   }
   if (Status status = (*sink)->close(generator.names()); !status.ok()) give_up(status.error().message);
+  unfinished[0] = 0;
 }
 
 struct Measure {
@@ -209,7 +250,7 @@ void table(Shape shape) {
     shape.events = largest / 10;
     shape.threads = threads;
     shape.cold_per_thread = 160000 / threads;
-    std::printf("\n%d threads:\n\n", threads);
+    std::printf("\n%d threads, %d locations of each one's own:\n\n", threads, shape.cold_per_thread);
     generate(path, shape);
     header();
     for (const char* spec : {"fasttrack", "hb", "shb", "wcp", "syncp"}) row(path, spec);
@@ -240,7 +281,8 @@ int main(int argc, char** argv) {
     WriteOptions options;
     for (std::size_t i = 2; i < arguments.size(); ++i) {
       if (arguments[i].starts_with("level=")) {
-        options.compression_level = std::atoi(arguments[i].c_str() + 6);
+        options.compression_level =
+            static_cast<int>(number("level", std::string_view(arguments[i]).substr(6), 0, 22));
       } else {
         set(shape, arguments[i]);
       }

@@ -1,16 +1,31 @@
 // make test-oracle: the long comparison of prediction with the schedule explorer, and of rdit on traces with
 // hidden parts with the truth. Arguments: traces per shape, first seed.
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "testing/hidden_parts.h"
 #include "testing/prediction_oracle.h"
 
 int main(int argc, char** argv) {
   using namespace deadheat::testing;
-  std::uint64_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10'000;
-  std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1'000'000;
+  std::uint64_t numbers[] = {10'000, 1'000'000};
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view text = argv[i];
+    const bool is_wish = text == "--help" || text == "-h";
+    std::uint64_t value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (is_wish || i > 2 || code != std::errc() || end != text.data() + text.size() ||
+        (i == 1 && value == 0)) {
+      std::fprintf(is_wish ? stdout : stderr, "usage: deadheat_oracle [traces of each shape] [first seed]\n");
+      return is_wish ? 0 : 2;
+    }
+    numbers[i - 1] = value;
+  }
+  const auto [count, seed] = std::pair(numbers[0], numbers[1]);
   OracleComparison total;
   for (const NamedShape& shape : oracle_shapes()) {
     OracleComparison one = compare_with_oracle(shape.shape, shape.barriers, seed, count);
