@@ -193,6 +193,33 @@ class Budgets(TraceCliTest):
         self.assertIn(self.deadheat("analyze", "--detectors", "mcm", "--solver-seconds", "2", "barrier.std"), (0, 66), self.err)
         self.assertLess(self.seconds, 4 * SLACK)
 
+    def test_many_calls_that_reach_the_same(self):
+        reached = ",".join(f"v{i}" for i in range(3_000))
+        with open(self.path("reach.std"), "w") as file:
+            file.write(f"T5|enter(g;{reached})|7\n")  # never left: the first call of all is never done
+            for k in range(2_000):
+                file.write(f"T{k % 4}|enter(f;{reached})|1\nT{k % 4}|leave(f)|3\n")
+            file.write("T0|w(z)|4\nT1|w(z)|5\nT6|w(z)|6\n")
+        self.assertEqual(self.deadheat("analyze", "--detectors", "rdit", "reach.std"), 66, self.err)
+        self.assertIn("data race on z", self.err)
+        self.assertNotIn("incomplete", self.err)
+        self.assertLess(self.seconds, 2 * SLACK)
+        self.deadheat("analyze", "--detectors", "rdit", "--solver-seconds", "0.2", "reach.std")
+        self.assertLess(self.seconds, 1 + SLACK)
+
+    def test_what_the_memory_does_not_allow_is_counted(self):
+        with open(self.path("threads.std"), "w") as file:
+            file.writelines(f"T{i}|w(x)|{i % 50}\n" for i in range(50_000))
+        for detector in ("mcm", "rdit"):
+            self.assertEqual(self.deadheat("analyze", "--detectors", detector, "--quiet", "threads.std"), 2)
+            self.assertRegex(self.err, r"expected to need at most 8192 MB .*; (at least )?\d+ pairs of places undecided\n$")
+            # What another detector has found is reported, with what is missing.
+            self.assertEqual(self.deadheat("analyze", "--detectors", detector + ",fasttrack", "--json", "out.json", "threads.std"), 66)
+            self.assertIn(f"incomplete: {detector} gave up", self.err)
+            statistics = json.loads(self.read("out.json"))["statistics"]
+            self.assertEqual(statistics[f"{detector}: {detector} complete"], "0")
+            self.assertGreater(int(statistics[f"{detector}: {detector} undecided"]), 100)
+
     def test_cp_keeps_to_its_time(self):
         with open(self.path("messages.std"), "w") as file:
             file.write("T0|snd(m)|1\nT1|rcv(m)|2\n" * 4_990 + "T0|w(x)|3\nT1|w(x)|4\n")
@@ -259,6 +286,50 @@ with open({self.path('endless')!r}, 'w') as out:
         self.assertLess(self.seconds, SLACK)
         self.assertIn("data race on x", self.err)
         self.assertIn("incomplete", self.err)
+
+    def test_in_the_middle_of_a_line(self):
+        """What has come whole is analysed; nobody knows what the rest would have been."""
+        for rest in ("T1|w(", "T1|w(x)|12", "T1|w(y)"):
+            for detectors in ("mcm", "hb", "fasttrack,shb", "syncp"):
+                process = subprocess.Popen([DEADHEAT, "analyze", "--detectors", detectors, "-"], stdin=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, env=self.environment)
+                process.stdin.write(b"T0|w(x)|1\nT1|w(x)|2\n" + rest.encode())
+                process.stdin.flush()
+                time.sleep(0.5)
+                process.send_signal(signal.SIGINT)
+                err = process.stderr.read().decode()
+                process.stdin.close()
+                process.stderr.close()
+                self.assertEqual(process.wait(timeout=20), 66, detectors + err)
+                self.assertIn("at place 2\n", err)
+                self.assertNotIn("place 12", err)
+                self.assertIn("1 finding; incomplete", err)
+                self.assertIn("holds no lock", err)  # the second look works too
+
+    def test_millions_of_races_are_not_waited_for(self):
+        self.assertEqual(self.interrupted("analyze", "--detectors", "hb,syncp,mcm", "--json", "out.json", "--quiet", self.chaos,
+                                          after=4), 66)
+        self.assertLess(self.seconds, 3 * SLACK)
+        report = json.loads(self.read("out.json"))
+        self.assertTrue(report["summary"]["incomplete"])
+        self.assertLessEqual(len(report["findings"]), 90_000)
+
+    def test_a_report_has_its_name_only_when_it_is_whole(self):
+        self.write("out.json", "before")
+        os.symlink("out.json", self.path("link.json"))
+        process = subprocess.Popen([DEADHEAT, "analyze", "--detectors", "mcm", "--json", "link.json", "--html", "new.html",
+                                    self.chaos], cwd=self.folder, stderr=subprocess.DEVNULL, env=self.environment)
+        time.sleep(1)
+        process.kill()
+        process.wait()
+        self.assertEqual(self.read("out.json"), "before")
+        self.assertFalse(os.path.exists(self.path("new.html")))
+        self.write("h.std", HELLO)
+        self.assertEqual(self.deadheat("analyze", "--detectors", "mcm", "--json", "link.json", "h.std"), 66)
+        self.assertTrue(os.path.islink(self.path("link.json")))
+        self.assertEqual(len(json.loads(self.read("out.json"))["findings"]), 1)
+        for left in os.listdir(self.tmp):  # it was killed
+            shutil.rmtree(os.path.join(self.tmp, left))
 
     def test_while_missing_code_is_modelled(self):
         with open(self.path("deep.std"), "w") as file:
@@ -579,6 +650,20 @@ class BadInput(TraceCliTest):
         self.refused("expected memory for the names of the trace, found ", "trace", "stat", "names.std", limit=400 << 20)
         self.assertIn("names.std:", self.err)
 
+    def test_names_that_a_terminal_would_obey(self):
+        for name in ("\u009b31mx", "\u202ex", "x\u2066", "x\x1b[31m"):
+            self.write("name.std", f"T0|w({name})|1\n")
+            self.refused("name.std:1: expected a name in w() without control characters, found '", "trace", "check", "name.std")
+            self.assertNotIn(name, self.err)
+        self.write("name.std", "Größe|w(数値[é])|1\n")
+        self.assertEqual(self.deadheat("trace", "check", "name.std"), 0, self.err)
+
+    def test_what_follows_a_location_that_a_call_reaches(self):
+        self.write("enter.std", "T0|enter(f;x;y)|1\n")
+        self.refused("enter.std:1: expected ',' or ')' after a location, found ';y'", "trace", "check", "enter.std")
+        self.write("enter.std", "T0|enter(f;x,)|1\n")
+        self.refused("enter.std:1: expected a location after ',', found nothing", "trace", "check", "enter.std")
+
     def test_values_that_cannot_be(self):
         self.write("values.std", "T0|w(x)|1\nT0|r(x)=7|2\nT0|r(x)=8|3\n")
         self.refused("values.std:3: expected a read of 'x' to see 7, as the read at line 2 did, found 8",
@@ -746,6 +831,16 @@ class Soundness(TraceCliTest):
         for detector in ("hb", "fasttrack"):
             self.assertEqual(self.deadheat("analyze", "--detectors", "tree|" + detector, "z.std"), 66, self.err)
 
+    def test_a_thread_that_does_nothing_is_joined_after_its_fork(self):
+        self.write("idle.std", "main|fork(K1)|1\nmain|w(x)|2\nmain|fork(K2)|3\nK1|join(K2)|4\nK1|w(x)|5\n")
+        for detector in ("mcm", "rdit", "cp", "hb", "shb", "wcp", "syncp"):
+            self.assertEqual(self.deadheat("analyze", "--detectors", detector, "idle.std"), 0, detector + self.err)
+
+    def test_values_are_inferred_from_reads(self):
+        self.write("values.std", "T1|w(x)|1\nT1|r(x)=5|2\nT2|w(y)|3\nT2|w(x)=5|4\nT3|r(x)=5|5\nT3|w(y)|6\n")
+        self.assertEqual(self.deadheat("analyze", "--detectors", "mcm", "values.std"), 66)
+        self.assertIn("data race on y", self.err)
+
     def test_untraced_code_may_release_and_take_locks(self):
         self.write("wait.std", "T1|acq(m)|1\nT1|enter(cond_wait;c,m)|2\nT2|acq(m)|3\nT2|w(x)|4\nT2|rel(m)|5\n"
                                "T1|leave(cond_wait)|6\nT1|r(x)|7\nT1|rel(m)|8\n")
@@ -771,6 +866,24 @@ class ManyThreads(TraceCliTest):
             self.assertIn("threads at a time, found more" if detector == "syncp" else "expected state that fits 600 MiB",
                           self.err)
             self.assertLess(self.seconds, 10 * SLACK, detector)
+
+    def test_detectors_share_their_memory(self):
+        with open(self.path("alive.std"), "w") as file:
+            file.writelines(f"T{i}|acq(l)|1\nT{i}|w(x)|2\nT{i}|rel(l)|3\nT{i}|w(y)|4\n" for i in range(8_000))
+        code = self.deadheat("analyze", "--detectors", "fasttrack,hb,shb,hybrid", "--solver-memory", "150M", "alive.std",
+                             limit_memory=700 << 20)
+        self.assertEqual(code, 66, self.err)
+        self.assertIn("gave up: ", self.err)
+        self.assertIn("expected the state of all detectors to fit 150 MiB, found ", self.err)
+
+    def test_syncp_with_many_threads(self):
+        with open(self.path("alive.std"), "w") as file:
+            file.writelines(f"T{i}|acq(l)|1\nT{i}|w(x)|2\nT{i}|rel(l)|3\nT{i}|w(y)|4\n" for i in range(20_000))
+        self.assertEqual(self.deadheat("analyze", "--detectors", "syncp", "alive.std"), 2, self.err)
+        self.assertIn("expected at most 16384 threads at a time", self.err)
+        self.assertLess(self.seconds, 8 * SLACK)
+        self.interrupted("analyze", "--detectors", "syncp", "alive.std", after=1)
+        self.assertLess(self.seconds, SLACK)
 
     def test_a_million_threads_at_one_place(self):
         with open(self.path("million.std"), "w") as file:
