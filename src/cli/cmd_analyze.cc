@@ -230,7 +230,7 @@ class AnalyzeCommand : public Command {
 
  private:
   // Who has pressed Ctrl-C does not wait a minute for the report of millions of races. Of each detector:
-  static constexpr std::size_t kMostAfterInterrupt = 30'000;
+  static constexpr std::size_t kMostAfterInterrupt = 10'000;
   template <class Items>
   static void shorten_if_interrupted(Items& items, std::size_t most, const std::string& found,
                                      report::Report& report, const detect::Options& options) {

@@ -217,7 +217,7 @@ class Budgets(TraceCliTest):
             self.assertEqual(self.deadheat("analyze", "--detectors", detector + ",fasttrack", "--json", "out.json", "threads.std"), 66)
             self.assertIn(f"incomplete: {detector} gave up", self.err)
             statistics = json.loads(self.read("out.json"))["statistics"]
-            self.assertEqual(statistics[f"{detector}: {detector} complete"], "0")
+            self.assertEqual(statistics[f"{detector}: {detector} complete"], 0)
             self.assertGreater(int(statistics[f"{detector}: {detector} undecided"]), 100)
 
     def test_cp_keeps_to_its_time(self):
@@ -312,7 +312,7 @@ with open({self.path('endless')!r}, 'w') as out:
         self.assertLess(self.seconds, 3 * SLACK)
         report = json.loads(self.read("out.json"))
         self.assertTrue(report["summary"]["incomplete"])
-        self.assertLessEqual(len(report["findings"]), 90_000)
+        self.assertLessEqual(len(report["findings"]), 30_000)
 
     def test_a_report_has_its_name_only_when_it_is_whole(self):
         self.write("out.json", "before")
