@@ -80,13 +80,26 @@ struct Words {
   uint64_t word[kWords];
 };
 
+// A granule, compared as a whole: the words come out of a vector and need not leave it.
+typedef uint64_t Pair __attribute__((vector_size(16)));
+typedef int32_t Quarters __attribute__((vector_size(16)));
+typedef float MaskOperand __attribute__((vector_size(16)));
+static_assert(sizeof(DhGranule) == sizeof(Pair));
+
+DH_ALWAYS_INLINE bool is_zero(Pair pair) {
+  return __builtin_ia32_movmskps((MaskOperand)((Quarters)pair == Quarters{})) == 15;
+}
+
 template <uint32_t kWords, bool kMayCross>
 DH_ALWAYS_INLINE void load_words(uint64_t address, Words<kWords> value, Copies at) {
   const DhGranule* const granule = dh_granule_of(table_of(at.record), address);
-  uint64_t difference = kMayCross ? address & 7 : 0;
-  for (uint32_t i = 0; i < kWords; ++i)
-    difference |= (granule[i].address ^ (address + 8 * i)) | (granule[i].bytes ^ value.word[i]);
-  if (__builtin_expect(difference == 0, 1)) {
+  Pair difference = {kMayCross ? address & 7 : 0, 0};
+  for (uint32_t i = 0; i < kWords; ++i) {
+    Pair known;
+    __builtin_memcpy_inline(&known, __builtin_assume_aligned(&granule[i], 16), sizeof known);
+    difference |= known ^ Pair { address + 8 * i, value.word[i] };
+  }
+  if (__builtin_expect(is_zero(difference), 1)) {
     at.record->run = at.run += kWords;
     return;
   }
