@@ -82,6 +82,25 @@ bool may_be_quick(const Thread* thread) {
   return __builtin_expect(thread != nullptr && thread->may_be_quick(), 1);
 }
 
+// A long cell that covers the access already.
+template <bool kWrite>
+__attribute__((always_inline)) inline bool covered_in_long_cell(Thread* thread, const void* at,
+                                                                uint32_t size) {
+  auto const address = reinterpret_cast<uintptr_t>(at);
+  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+  if (chunk == nullptr || mask > 0xff) return false;
+  const DhCell* const cell = chunk + cell_index(address);
+  DhCell const seen = load_cell(cell);
+  if (!is_fat(seen)) return false;
+  Record access;
+  access.set_bits(thread->epoch().bits() | mask << Record::kMaskShift | (kWrite ? Record::kWrite : 0));
+  if (!covered_without_lock(fat_of(seen), cell, access)) return false;
+  ++thread->statistics.slow_accesses;
+  ++thread->statistics.covered;
+  return true;
+}
+
 __attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
   if (may_be_quick(thread) &&
@@ -93,7 +112,9 @@ __attribute__((noinline, preserve_most)) void read_slower(const void* address, u
 __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32_t size, uintptr_t pc,
                                                            uint64_t value) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+  if (may_be_quick(thread) &&
+      (quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc) ||
+       covered_in_long_cell<true>(thread, address, size))) {
     return;
   }
   write_slowest(address, size, pc, value);
@@ -101,7 +122,10 @@ __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32
 
 __attribute__((noinline, preserve_most)) void read_again(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && renews_read(thread, reinterpret_cast<uintptr_t>(address), size, pc)) return;
+  if (may_be_quick(thread) && (renews_read(thread, reinterpret_cast<uintptr_t>(address), size, pc) ||
+                               covered_in_long_cell<false>(thread, address, size))) {
+    return;
+  }
   read_slower(address, size, pc);
 }
 
