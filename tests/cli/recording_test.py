@@ -5,6 +5,7 @@
 import ctypes
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -15,6 +16,9 @@ import time
 import unittest
 
 DEADHEAT, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
+RECORD_ABI = os.path.join(os.path.dirname(__file__), "../../src/runtime/record_abi.h")
+with open(RECORD_ABI, encoding="utf-8") as header:
+    ARENA_VERSION = int(re.search(r"#define DEADHEAT_RECORD_ABI_VERSION (\d+)u", header.read())[1])
 
 
 class RecordingTest(unittest.TestCase):
@@ -214,7 +218,7 @@ class Writer(RecordingTest):
     def start(self, words, folder="r"):
         arena = os.memfd_create("arena", 0)
         os.ftruncate(arena, 4096)
-        os.pwrite(arena, (0x616e657261686400).to_bytes(8, "little") + (3).to_bytes(4, "little"), 0)
+        os.pwrite(arena, (0x616e657261686400).to_bytes(8, "little") + ARENA_VERSION.to_bytes(4, "little"), 0)
         os.makedirs(self.path(folder + "/modules"), exist_ok=True)
         environment = {**self.environment, "DEADHEAT_OPTIONS": f"record={self.path(folder)} arena={arena}"}
         program = subprocess.Popen([FAKE, *words], env=environment, pass_fds=[arena], stdout=subprocess.PIPE)
