@@ -51,6 +51,11 @@ class RunCommand : public Command {
       return kExitUsage;
     }
     const std::string mode = lane_.mode().empty() ? mode_of(file) : lane_.mode();
+    if (const char* own = lane_.monitors_own(); own && !mode.empty() && mode != "monitor") {
+      complain(fmt::format("{}: belongs to the monitor lane, and {} is built for --deadheat-mode={}", own,
+                           rest[0], mode));
+      return kExitUsage;
+    }
     if (!record_.prepare(mode) || !reporting_.prepare()) return kExitUsage;
     if (mode == "record") {
       std::string again = "deadheat run --mode record --out " + report::shell_quoted(record_.out()) + " --";
@@ -66,6 +71,7 @@ class RunCommand : public Command {
     watching.program.file = file;
     watching.program.words = rest;
     watching.options = lane_.runtime_options();
+    if (mode == "monitor" && !reporting_.quiet()) watching.tell = &reporting_;
     auto watched = watch(watching, folder.path(), reporting_.suppressions());
     if (!watched) {
       complain(watched.error().message);
@@ -83,7 +89,12 @@ class RunCommand : public Command {
     report.program.command = rest;
     report.program.again = "deadheat run --";
     for (const std::string& word : rest) report.program.again += " " + report::shell_quoted(word);
-    return reporting_.finish(report, watched->end.code);
+    if (const char* own = lane_.monitors_own(); own && report.mode != "monitor")
+      report.notes.push_back(
+          fmt::format("{} belongs to the monitor lane: what ran was built for {}", own, report.mode));
+    if (watching.tell == nullptr) return reporting_.finish(report, watched->end.code);
+    const int code = reporting_.finish_printed(report);
+    return code == 0 ? watched->end.code : code;
   }
 
  private:

@@ -32,6 +32,13 @@ void LaneOptions::add_options(CLI::App& app) {
                "monitor lane: choose at random which executions of a place these are");
 }
 
+const char* LaneOptions::monitors_own() const {
+  if (!sample_.empty()) return "--sample";
+  if (!budget_.empty()) return "--budget";
+  if (!cap_.empty()) return "--cap";
+  return random_cap_ ? "--random-cap" : nullptr;
+}
+
 std::string LaneOptions::runtime_options() const {
   std::string options;
   const auto add = [&](const char* name, const std::string& value) {

@@ -13,6 +13,8 @@ class LaneOptions {
   bool prepare() const;
 
   const std::string& mode() const { return mode_; }  // empty: not asked for
+  // An option that was given and is the monitor lane's alone, or null.
+  const char* monitors_own() const;
   // For the runtime (DEADHEAT_OPTIONS), empty if nothing was asked for.
   std::string runtime_options() const;
 

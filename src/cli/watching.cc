@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/live_findings.h"
 #include "report/collect.h"
 #include "report/raw.h"
 #include "report/symbolizer.h"
@@ -51,7 +52,10 @@ Result<Watched> watch(const Watching& watching, const std::string& folder,
                       triage::Suppressions& suppressions) {
   ProgramStart start = watching.program;
   start.environment.emplace_back("DEADHEAT_OPTIONS", runtime_options(watching, folder));
+  std::unique_ptr<LiveFindings> live;
+  if (watching.tell) live = std::make_unique<LiveFindings>(folder, *watching.tell, watching.program.words);
   auto end = run_program(start);
+  if (live) live->finish();
   if (!end) return end.error();
 
   auto logs = read_logs(folder, end->pid);

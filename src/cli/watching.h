@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "cli/process.h"
+#include "cli/reporting.h"
 #include "report/finding.h"
 #include "triage/suppressions.h"
 
@@ -15,6 +16,8 @@ struct Watching {
   ProgramStart program;
   std::string options;  // for the runtime, besides where its log goes
   std::string mode;     // the lane that was asked for, or empty
+  // Findings are printed as they are written to the log: what runs for weeks is not to be waited for.
+  Reporting* tell = nullptr;
 };
 
 struct Watched {
