@@ -67,8 +67,8 @@ ArrayRef<RegionSummaries::Entry> RegionSummaries::of(const Function& function) c
   return found == entries_.end() ? ArrayRef<Entry>() : ArrayRef<Entry>(found->second);
 }
 
-const Site* RegionSummaries::make_site(DebugLoc line, AccessKind kind) {
-  sites_.push_back({std::move(line), kind});
+const Site* RegionSummaries::make_site(DebugLoc line, AccessKind kind, const Instruction* access) {
+  sites_.push_back({std::move(line), kind, access});
   return &sites_.back();
 }
 
@@ -97,7 +97,8 @@ LocationId InterferenceFreeRegions::location_id(const Bytes& bytes) {
 void InterferenceFreeRegions::add_accesses(ArrayRef<Access> accesses, const FunctionView& view) {
   for (const Access& access : accesses) {
     if (!access.live || access.size == 0) continue;
-    const Site* const site = summaries_.make_site(location_of(*access.instruction), access.kind);
+    const Site* const site =
+        summaries_.make_site(location_of(*access.instruction), access.kind, access.instruction);
     accesses_[access.instruction].push_back({location_id(view.bytes_of(access)), site});
   }
 }

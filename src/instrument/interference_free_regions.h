@@ -76,6 +76,7 @@ namespace deadheat::instrument {
 struct Site {
   llvm::DebugLoc line;
   AccessKind kind;
+  const llvm::Instruction* access = nullptr;  // in this function; null: in a callee
 };
 
 using LocationId = unsigned;
@@ -105,7 +106,7 @@ class RegionSummaries {
   void set(const llvm::Function& function, std::vector<Entry> entries);
   llvm::ArrayRef<Entry> of(const llvm::Function& function) const;
   // Sites live as long as the summaries.
-  const Site* make_site(llvm::DebugLoc line, AccessKind kind);
+  const Site* make_site(llvm::DebugLoc line, AccessKind kind, const llvm::Instruction* access = nullptr);
 
  private:
   llvm::DenseMap<const llvm::Function*, std::vector<Entry>> entries_;

@@ -5,6 +5,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 
+#include "instrument/harmless_calls.h"
 #include "instrument/hooks.h"
 #include "instrument/sanitizer_marks.h"
 
@@ -51,6 +52,12 @@ bool is_acquire_function(StringRef name) {
   return names->contains(name);
 }
 
+// Of these the runtime hears when they have acquired, which looks to it like a signal handler's beginning:
+// what it knows to lie before the call must be told before.
+bool is_heard_acquiring(StringRef name) {
+  return name.starts_with("sem_") || name == "pthread_join" || name == "thrd_join";
+}
+
 }  // namespace
 
 bool has_known_body(const Function& function) {
@@ -85,12 +92,13 @@ RegionEffects MonitorEffects::effects_of_call(const CallBase& call) const {
   RegionEffects effects;
   const Function* const callee = call.getCalledFunction();
   if (callee && Hooks::is_hook_name(callee->getName())) return effects;
-  if (callee && callee->isDeclaration() && is_release_function(callee->getName())) {
+  if (callee && callee->isDeclaration() && !call.isTerminator() && is_release_function(callee->getName())) {
     effects.releases = effects.only_releases = true;
     return effects;
   }
   if (callee && callee->isDeclaration() && is_acquire_function(callee->getName())) {
     effects.acquires = effects.may_not_continue = true;
+    if (is_heard_acquiring(callee->getName())) effects.telling = Telling::kAsks;
     return effects;
   }
   const Effects plain = sync_free_.effects_of(call);
@@ -108,10 +116,12 @@ RegionEffects MonitorEffects::effects_of_call(const CallBase& call) const {
     effects.telling = Telling::kRelease;
     return effects;
   }
-  effects.telling = Telling::kAsks;
+  effects.telling = callee && callee->isDeclaration() && is_harmless_library_function(callee->getName())
+                        ? Telling::kAsksWhose
+                        : Telling::kAsks;
   const auto found = callee ? summaries_.find(callee) : summaries_.end();
   if (found == summaries_.end() || call.hasFnAttr(Attribute::ReturnsTwice)) return effects;
-  effects.acquires = found->second.acquires;
+  effects.acquires = found->second.acquires || found->second.releases;
   effects.releases = found->second.releases;
   effects.may_not_continue = !call.doesNotThrow() || !call.hasFnAttr(Attribute::WillReturn);
   // A body we may not change releases unseen; one that is instrumented tells by itself.

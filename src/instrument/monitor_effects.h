@@ -12,8 +12,12 @@
 //
 // Releases of invisible code, that is code which is neither instrumented nor among the libraries whose
 // synchronisation the runtime interposes, happen where nobody looks. So a call that may lead there is a place
-// where the runtime asks
-// (`Telling::kAsks`), unless it is known that the callee tells.
+// where the runtime asks (`Telling::kAsks`), unless it is known that the callee tells. So is a library's
+// code: harmless_calls.h.
+//
+// A call that may release ends certainty even if it cannot acquire: at a release, the runtime takes every
+// access that it was told of for made, but for those that this function still has ahead (Placement::aheads);
+// callers have none.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -24,9 +28,10 @@ namespace deadheat::instrument {
 
 // How the runtime comes to know of an instruction's releases.
 enum class Telling {
-  kNothing,  // there are none, or they are interposed or instrumented at their own place
-  kRelease,  // a hook before the instruction says so
-  kAsks,     // a call that may go to invisible code: a hook before it hands over the callee's address
+  kNothing,    // there are none, or they are interposed or instrumented at their own place
+  kRelease,    // a hook before the instruction says so
+  kAsks,       // a call that may go to invisible code: a hook before it hands over the callee's address
+  kAsksWhose,  // the same, of a library function that is harmless if it is the library's own
 };
 
 struct RegionEffects {

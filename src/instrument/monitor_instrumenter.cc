@@ -5,6 +5,7 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "instrument/sanitizer_marks.h"
 #include "runtime/monitor_abi.h"
 
 namespace deadheat::instrument {
@@ -63,14 +64,17 @@ Instruction* MonitorInstrumenter::behind_gate(Instruction& place, const DebugLoc
   return behind;
 }
 
-Value* MonitorInstrumenter::what(IRBuilderBase& builder, AccessKind kind, uint64_t size) {
+Value* MonitorInstrumenter::what(IRBuilderBase& builder, AccessKind kind, uint64_t size, bool prompt) {
   uint32_t bits = next_place_++ & kDhMonitorPlaceMask;
   if (kind == AccessKind::kWrite) bits |= kDhMonitorStrong;
+  if (prompt) bits |= kDhMonitorPrompt;
   if (size <= kDhMonitorMaxPoint) bits |= static_cast<uint32_t>(size) << kDhMonitorSizeShift;
   return builder.getInt32(bits);
 }
 
-void MonitorInstrumenter::start(Instruction& before, const Bytes& bytes, const Site& site, const char* hook) {
+void MonitorInstrumenter::start(Instruction& before, const Bytes& bytes, const Start& about_what,
+                                const char* hook) {
+  const Site& site = *about_what.site;
   IRBuilder<> builder(&before);
   builder.SetCurrentDebugLocation(site.line);
   auto* base = const_cast<Value*>(bytes.base);
@@ -79,7 +83,7 @@ void MonitorInstrumenter::start(Instruction& before, const Bytes& bytes, const S
                              : builder.CreateGEP(builder.getInt8Ty(), base,
                                                  builder.getInt64(static_cast<uint64_t>(bytes.offset)));
   ++statistics_.checks;
-  Value* const about = what(builder, site.kind, bytes.size);
+  Value* const about = what(builder, site.kind, bytes.size, about_what.prompt);
   if (bytes.size <= kDhMonitorMaxPoint) {
     hooks_.call(builder, hook, {address, about});
   } else {
@@ -95,16 +99,22 @@ void MonitorInstrumenter::start(Instruction& before, const LoopCheck& check) {
   if (const auto* size = dyn_cast<ConstantInt>(arguments[1]);
       size && arguments.size() == 2 && size->getZExtValue() <= kDhMonitorMaxPoint) {
     hooks_.call(builder, "__dh_monitor_start",
-                {arguments[0], what(builder, check.kind, size->getZExtValue())});
+                {arguments[0], what(builder, check.kind, size->getZExtValue(), false)});
     return;
   }
-  arguments.push_back(what(builder, check.kind, 0));
+  arguments.push_back(what(builder, check.kind, 0, false));
   hooks_.call(builder, arguments.size() == 3 ? "__dh_monitor_start_range" : "__dh_monitor_start_strided",
               arguments);
 }
 
 bool MonitorInstrumenter::may_return_to_strangers(const Function& function) {
-  return !function.hasLocalLinkage() || function.hasAddressTaken();
+  if (!function.hasLocalLinkage() || function.hasAddressTaken()) return true;
+  return any_of(function.users(), [](const User* user) {
+    const auto* call = dyn_cast<CallBase>(user);
+    if (!call) return false;
+    const auto* direct = dyn_cast<CallInst>(call);
+    return is_excluded(*call->getFunction()) || (direct && direct->isMustTailCall());
+  });
 }
 
 std::vector<const Instruction*> MonitorInstrumenter::looks(const Placement& placement) const {
@@ -141,7 +151,8 @@ bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions&
   const bool has_calls = any_of(instructions(function), [](const Instruction& instruction) {
     return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction);
   });
-  const bool starts_any = !placement.starts.empty() || !placement.keeps.empty() || !loop_checks_.empty();
+  const bool starts_any = !placement.starts.empty() || !placement.keeps.empty() || !loop_checks_.empty() ||
+                          !placement.aheads.empty();
   if (!starts_any && !has_calls && placement.releases.empty()) return false;
 
   // In this order, each right before its instruction: what starts there, what is kept, and last what stops.
@@ -156,17 +167,21 @@ bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions&
     Instruction* const behind = behind_gate(*place, line);
     if (group != placement.starts.end())
       for (const Start& one : group->second)
-        start(*behind, regions.locations()[one.location], *one.site, "__dh_monitor_start");
+        start(*behind, regions.locations()[one.location], one, "__dh_monitor_start");
     if (checks != loop_checks_.end())
       for (const LoopCheck& check : checks->second) start(*behind, check);
   }
-  for (const auto& [instruction, group] : placement.keeps) {
+  for (Instruction* instruction : placement.aheads) {
     IRBuilder<> builder(instruction->getNextNode());
     builder.SetCurrentDebugLocation(location_of(*instruction));
     hooks_.call(builder, "__dh_monitor_kept", {});
+    builder.SetInsertPoint(instruction);
+    hooks_.call(builder, "__dh_monitor_ahead", {});
+  }
+  for (const auto& [instruction, group] : placement.keeps) {
     Instruction* const behind = behind_gate(*instruction, group.front().site->line);
     for (const Start& kept : group)
-      start(*behind, regions.locations()[kept.location], *kept.site, "__dh_monitor_keep");
+      start(*behind, regions.locations()[kept.location], kept, "__dh_monitor_keep");
   }
   for (Instruction* instruction : placement.releases) {
     IRBuilder<> builder(instruction);
@@ -177,6 +192,11 @@ bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions&
     IRBuilder<> builder(call);
     builder.SetCurrentDebugLocation(location_of(*call));
     hooks_.call(builder, "__dh_monitor_calling", {call->getCalledOperand()});
+  }
+  for (CallBase* call : placement.whose) {
+    IRBuilder<> builder(call);
+    builder.SetCurrentDebugLocation(location_of(*call));
+    hooks_.call(builder, "__dh_monitor_calling_known", {call->getCalledOperand()});
   }
   if (may_return_to_strangers(function)) mark_returns(function, versions);
   return true;

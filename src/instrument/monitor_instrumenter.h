@@ -41,8 +41,8 @@ class MonitorInstrumenter {
   };
 
   llvm::Instruction* behind_gate(llvm::Instruction& place, const llvm::DebugLoc& line);
-  llvm::Value* what(llvm::IRBuilderBase& builder, AccessKind kind, uint64_t size);
-  void start(llvm::Instruction& before, const Bytes& bytes, const Site& site, const char* hook);
+  llvm::Value* what(llvm::IRBuilderBase& builder, AccessKind kind, uint64_t size, bool prompt);
+  void start(llvm::Instruction& before, const Bytes& bytes, const Start& about_what, const char* hook);
   void start(llvm::Instruction& before, const LoopCheck& check);
   void mark_returns(llvm::Function& function, const FunctionVersions& versions);
 

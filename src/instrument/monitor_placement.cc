@@ -62,6 +62,7 @@ class Placer {
                   [&](const Instruction& instruction, const CertainSet& after, const CertainSet& before) {
                     const RegionEffects effects = effects_.effects_of(instruction);
                     if (effects.releases) releasing_.insert(&instruction);
+                    if (effects.only_releases && !before.empty()) ahead_.insert(&instruction);
                     if (effects.only_releases) {
                       Placement::Group kept = starts_for(before);
                       erase_if(kept, [&](const Start& start) {
@@ -167,6 +168,15 @@ class Placer {
     return !call || (isa<IntrinsicInst>(call) && !isa<MemIntrinsic>(call));
   }
 
+  // Does nothing but ordinary instructions lie between a start at `place` and the access?
+  static bool is_prompt(const Instruction& place, const Site& site) {
+    if (!site.access || site.access->getParent() != place.getParent()) return false;
+    if (site.access->comesBefore(&place)) return true;
+    for (const Instruction* at = &place; at != site.access; at = at->getNextNode())
+      if (!is_ordinary(*at)) return false;
+    return true;
+  }
+
   void collect(BasicBlock& block) {
     if (!at_end_.contains(&block)) return;  // not reachable
     Active active = at_entry(block);
@@ -177,6 +187,7 @@ class Placer {
     Placement::Group pending;
     Instruction* place = nullptr;
     const auto flush = [&] {
+      for (Start& start : pending) start.prompt = is_prompt(*place, *start.site);
       if (!pending.empty()) placement_.starts[place].append(pending.begin(), pending.end());
       pending.clear();
     };
@@ -193,6 +204,7 @@ class Placer {
   void mark(Instruction& instruction) {
     if (const auto kept = kept_.find(&instruction); kept != kept_.end())
       placement_.keeps[&instruction] = kept->second;
+    if (ahead_.contains(&instruction)) placement_.aheads.push_back(&instruction);
     switch (effects_.effects_of(instruction).telling) {
       case Telling::kNothing:
         break;
@@ -201,6 +213,9 @@ class Placer {
         break;
       case Telling::kAsks:
         placement_.asks.push_back(cast<CallBase>(&instruction));
+        break;
+      case Telling::kAsksWhose:
+        placement_.whose.push_back(cast<CallBase>(&instruction));
         break;
     }
   }
@@ -212,6 +227,7 @@ class Placer {
   DenseMap<const Instruction*, Placement::Group> after_;
   DenseMap<const Instruction*, Placement::Group> kept_;
   DenseSet<const Instruction*> releasing_;
+  DenseSet<const Instruction*> ahead_;
   DenseMap<const BasicBlock*, Active> at_end_;
   Placement placement_;
 };

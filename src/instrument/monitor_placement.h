@@ -18,6 +18,11 @@
 // may acquire as well. Beside that the pass marks the two releases the runtime cannot see by itself: atomic
 // operations, and calls that may lead to invisible code.
 //
+// A race is told when both accesses were made, not when it is certain that they will be: threads are
+// cancelled, and processes exit. The runtime takes an access for made when its thread comes to anything that
+// ends certainty, to a release (but for those with something certain behind them, `aheads`, which are
+// marked), or once more to a start that is `prompt`.
+//
 // Starts that stand in one block with nothing but ordinary instructions between them become one group at the
 // last one's place, behind one look at the gate. A start may even come to stand behind the access it is for:
 // after an access, as before it, the thread is in its interference-free region, until it releases.
@@ -34,6 +39,8 @@ namespace deadheat::instrument {
 struct Start {
   LocationId location;
   const Site* site;  // the access it stands for; it is strong if that is a write
+  bool prompt =
+      false;  // it stands right before its access, or behind it: whoever comes here again has made it
 };
 
 struct Placement {
@@ -41,7 +48,9 @@ struct Placement {
   llvm::MapVector<llvm::Instruction*, Group> starts;  // before this instruction
   llvm::MapVector<llvm::Instruction*, Group> keeps;   // through this release
   llvm::SmallVector<llvm::Instruction*, 4> releases;  // told of right before
+  llvm::SmallVector<llvm::Instruction*, 4> aheads;    // releases with certain accesses behind them
   llvm::SmallVector<llvm::CallBase*, 8> asks;         // may go to invisible code
+  llvm::SmallVector<llvm::CallBase*, 8> whose;        // harmless, if the library's own
 };
 
 Placement place_monitors(llvm::Function& function, const InterferenceFreeRegions& regions,

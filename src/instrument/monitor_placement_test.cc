@@ -108,6 +108,68 @@ TEST(Placement, IndirectCallsAreAskedAbout) {
   EXPECT_THAT(Monitored(straight("call void %x()")).events(), ElementsAre("ask", "call"));
 }
 
+TEST(Placement, LibraryFunctionsThatReleaseNothingAreAskedWhoseTheyAre) {
+  const std::string declared = "declare i32 @usleep(i32)\ndeclare i32 @flock(i32, i32)\n";
+  EXPECT_THAT(Monitored(declared + straight("%r = call i32 @usleep(i32 1)")).events(),
+              ElementsAre("ask whose", "usleep"));
+  EXPECT_THAT(Monitored(declared + straight("%r = call i32 @flock(i32 1, i32 8)")).events(),
+              ElementsAre("ask", "flock"));
+}
+
+TEST(Placement, AFunctionThatReleasesEndsItsCallersCertainty) {
+  const std::string callee =
+      "define internal void @lets_go() { %u = call i32 @pthread_mutex_unlock(ptr @m1)\n ret void }\n";
+  // x is not monitored before the call: at the unlock in there, what was started would be taken for made.
+  EXPECT_THAT(Monitored(callee + straight("call void @lets_go()\n store i32 1, ptr %x")).events(),
+              ElementsAre("lets_go", "strong x", "write x"));
+}
+
+TEST(Placement, AReleaseWithSomethingCertainBehindItSaysSo) {
+  const std::string unlock = "%u = call i32 @pthread_mutex_unlock(ptr @m1)\n";
+  const auto says_so = [](const std::string& body) {
+    return Monitored(straight(body)).print().find("call void @__dh_monitor_ahead") != std::string::npos;
+  };
+  EXPECT_FALSE(says_so("store i32 1, ptr %x\n" + unlock));
+  EXPECT_TRUE(says_so(unlock + "store i32 1, ptr %x"));
+}
+
+TEST(Placement, AStartRightBeforeItsAccessIsPrompt) {
+  const auto prompt = [](const std::string& body) {
+    std::vector<bool> found;
+    Monitored monitored(body);
+    for (llvm::Instruction& instruction : llvm::instructions(*monitored.module().getFunction("f")))
+      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+        if (call->getCalledFunction() && call->getCalledFunction()->getName() == "__dh_monitor_start")
+          found.push_back((llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue() &
+                           kDhMonitorPrompt) != 0);
+    return found;
+  };
+  EXPECT_THAT(prompt(straight("store i32 1, ptr %x")), ElementsAre(true));
+  EXPECT_THAT(prompt(straight("call void @quiet()\n store i32 1, ptr %x")), ElementsAre(false));
+  EXPECT_THAT(prompt(function(R"(
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+      %j = add i64 %i, 1
+      %more = icmp ult i64 %j, %n
+      br i1 %more, label %loop, label %end
+    end:
+      store i32 1, ptr %x
+      ret void)")),
+              ElementsAre(false));
+}
+
+TEST(Placement, WhoIsCalledInPlaceOfAnotherLooksWhereItReturns) {
+  const std::string callee = "define internal void @last() { call void @unknown()\n ret void }\n";
+  const auto returns = [](Monitored monitored) {
+    return monitored.print().find("call void @__dh_monitor_returning") != std::string::npos;
+  };
+  EXPECT_FALSE(returns(Monitored(callee + "define internal void @f() { call void @last()\n ret void }\n"
+                                          "define internal void @g() { call void @f()\n ret void }\n")));
+  EXPECT_TRUE(
+      returns(Monitored(callee + "define internal void @f() { musttail call void @last()\n ret void }\n")));
+}
+
 TEST(Placement, AnExcludedFunctionOfTheModuleThatReleasesIsToldOf) {
   const std::string hidden = R"(
     define internal void @hidden() "deadheat-excluded" {

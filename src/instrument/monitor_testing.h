@@ -123,6 +123,7 @@ class Monitored {
     if (name == "__dh_monitor_keep") return "keep " + kind(1) + address;
     if (name == "__dh_monitor_release") return "stop";
     if (name == "__dh_monitor_calling") return "ask";
+    if (name == "__dh_monitor_calling_known") return "ask whose";
     return "";
   }
 

@@ -94,7 +94,8 @@ bool FunctionVersions::is_change(const Loop& loop, const InterferenceFreeRegions
   // Every change keeps alive what both versions need behind it, which short loops pay for in registers: a
   // nest that only computes is left to the loop around it.
   const bool calls = calls_something(loop);
-  if (!calls && !regions.heads_long_loop(*loop.getHeader())) return false;
+  // But a loop that stands alone may be all that a thread does.
+  if (!calls && loop.getParentLoop() && !regions.heads_long_loop(*loop.getHeader())) return false;
   if (!calls && (loop.getParentLoop() || calls_itself(function_)) && !is_deep(loop)) return false;
   const unsigned rounds = evolution.getSmallConstantMaxTripCount(&loop);
   return rounds == 0 || rounds > kFewRounds;
@@ -179,8 +180,12 @@ void FunctionVersions::copy(Placement& placement) {
   };
   for (size_t i = 0, count = placement.releases.size(); i < count; ++i)
     placement.releases.push_back(in_plain(placement.releases[i]));
+  for (size_t i = 0, count = placement.aheads.size(); i < count; ++i)
+    placement.aheads.push_back(in_plain(placement.aheads[i]));
   for (size_t i = 0, count = placement.asks.size(); i < count; ++i)
     placement.asks.push_back(cast<CallBase>(in_plain(placement.asks[i])));
+  for (size_t i = 0, count = placement.whose.size(); i < count; ++i)
+    placement.whose.push_back(cast<CallBase>(in_plain(placement.whose[i])));
   const bool calls = any_of(blocks, [](BasicBlock* block) {
     return any_of(*block, [](const Instruction& instruction) {
       return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction);

@@ -14,8 +14,8 @@
 //
 // A thread may stay in one function for ever, so versions change where loops go round: on the edges back to
 // the heads of loops that contain starts of monitors and may take long (long_loop_heads of the regions, and
-// innermost ones that call something), the gate is looked at again. Loops that only compute run to their end
-// in the version they were entered in; what is missed by that is sampled away.
+// innermost ones that call something or stand alone), the gate is looked at again. Loops inside others that
+// only compute run to their end in the version they were entered in; what is missed by that is sampled away.
 //
 // And they change behind calls that make threads, and behind every call in `main`: there the gate may have
 // opened for the first time, and what follows may be all that this thread ever does.

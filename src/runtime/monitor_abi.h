@@ -24,10 +24,16 @@ enum {
   kDhMonitorCountBits = 8,
 };
 
+enum {
+  kDhMonitorWaits = 1u << 31,  // in `active`: a race waits to be told until this thread has made its access
+  kDhMonitorKept = 1,          // in `kept`: some monitors are to live through the release that comes
+  kDhMonitorAhead = 2,         // in `kept`: some accesses are certain, and made only after it
+};
+
 // What the inlined parts read of the current thread.
 typedef struct DhMonitorHot {
-  uint32_t active;                  // how many monitors this thread has
-  uint32_t kept;                    // some of them are to live through the release that comes
+  uint32_t active;                  // how many monitors this thread has, and kDhMonitorWaits
+  uint32_t kept;                    // kDhMonitorKept, kDhMonitorAhead
   uint64_t used[kDhMonitorPlaces];  // as the gate: a tick, and a count; a place starts one while this is less
 } DhMonitorHot;
 
@@ -37,10 +43,13 @@ DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread 
 //   bits 0..8    the place's number, for `used`
 //   bit  9       strong
 //   bits 10..15  size in bytes, up to kDhMonitorMaxPoint (points only)
+//   bit  16      prompt: the access is made before the thread comes to this place again
 enum {
   kDhMonitorPlaceMask = kDhMonitorPlaces - 1,
   kDhMonitorStrong = 1 << 9,
   kDhMonitorSizeShift = 10,
+  kDhMonitorSizeMask = 63,
+  kDhMonitorPrompt = 1 << 16,
   kDhMonitorMaxPoint = 32,  // more bytes are a range
 };
 
@@ -59,6 +68,8 @@ DH_HOOK DH_SLOW void __dh_monitor_release_slow(void);
 // their monitor (started if need be) lives on. `__dh_monitor_kept` stands behind the operation.
 DH_HOOK void __dh_monitor_keep(const void* address, uint32_t what);
 DH_HOOK DH_SLOW void __dh_monitor_keep_slow(const void* address, uint32_t what);
+// `__dh_monitor_ahead` stands before every such operation with certain accesses behind it.
+DH_HOOK void __dh_monitor_ahead(void);
 DH_HOOK void __dh_monitor_kept(void);
 DH_HOOK DH_SLOW void __dh_monitor_kept_slow(void);
 
@@ -66,6 +77,10 @@ DH_HOOK DH_SLOW void __dh_monitor_kept_slow(void);
 // releases), and before a return to such code: monitors end there.
 DH_HOOK void __dh_monitor_calling(const void* function);
 DH_HOOK DH_SLOW void __dh_monitor_calling_slow(const void* function);
+// The same before a call of a function by whose name nothing is released: monitors end if it is not the C or
+// C++ library's.
+DH_HOOK void __dh_monitor_calling_known(const void* function);
+DH_HOOK DH_SLOW void __dh_monitor_calling_known_slow(const void* function);
 DH_HOOK void __dh_monitor_returning(const void* return_address);
 DH_HOOK DH_SLOW void __dh_monitor_returning_slow(const void* return_address);
 

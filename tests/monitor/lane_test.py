@@ -141,6 +141,188 @@ int main() {
 }
 """
 
+# The paper's figures 2 and 3. In 2, both threads write x with nothing released in between: while one is in its
+# region, the other comes. In 3, the first thread's region has ended, by an unlock, before the other's begins.
+FIGURES = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+long x;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int figure;
+static void* thread(void* late) {
+  usleep(late ? 60000 : 20000);
+  if (figure == 3) pthread_mutex_lock(&m);
+  x++;
+  if (figure == 3) pthread_mutex_unlock(&m);
+  usleep(150000);
+  return nullptr;
+}
+int main(int, char** argv) {
+  figure = atoi(argv[1]);
+  pthread_t a, b;
+  pthread_create(&a, nullptr, thread, nullptr);
+  pthread_create(&b, nullptr, thread, &a);
+  pthread_join(a, nullptr); pthread_join(b, nullptr);
+}
+"""
+
+# Two threads take turns at `data`; what hands the turn over is not interposed. Nothing here races.
+HANDED_OVER = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <thread>
+long data[4];
+int ends[2];
+static void via_flock(bool writes) {
+  int const fd = open("lock", O_RDWR | O_CREAT, 0600);
+  for (int i = 0; i < ROUNDS; ++i) { while (flock(fd, LOCK_EX | LOCK_NB)) {} data[0]++; flock(fd, LOCK_UN); }
+  close(fd); static_cast<void>(writes);
+}
+static void via_name(bool writes) {
+  for (int i = 0; i < ROUNDS; ++i) {
+    struct stat s;
+    if (writes) { data[1]++; mkdir("name", 0700); while (!stat("name", &s)) {} }
+    else { while (stat("name", &s)) {} data[1]++; rmdir("name"); }
+  }
+}
+static void via_stream(bool writes) {
+  FILE* const file = fdopen(ends[writes], writes ? "w" : "r");
+  setvbuf(file, nullptr, _IONBF, 0);
+  for (int i = 0; i < ROUNDS; ++i) {
+    if (writes) { data[i & 3]++; putc_unlocked('x', file); usleep(50); }
+    else { char c; while (read(ends[0], &c, 1) != 1) {} data[i & 3]++; }
+  }
+}
+static void via_child(bool writes) {
+  for (int i = 0; i < ROUNDS / 20; ++i) {
+    if (writes) {
+      data[2]++;
+      pid_t const child = fork();
+      if (child == 0) { char c = 'x'; _exit(write(ends[1], &c, 1) != 1); }
+      usleep(3000);
+      waitpid(child, nullptr, 0);
+    } else { char c; while (read(ends[0], &c, 1) != 1) {} data[2]++; }
+  }
+}
+int main(int, char** argv) {
+  if (pipe(ends)) return 9;
+  void (*const ways[])(bool) = {via_flock, via_name, via_stream, via_child};
+  void (*const way)(bool) = ways[atoi(argv[1])];
+  std::thread a([=] { way(true); }), b([=] { way(false); });
+  a.join(); b.join();
+}
+"""
+
+# A call-back under the lock of a library that nobody sees. It leaves by a jump, returns to libc, or to nobody in
+# particular.
+LIBRARY = """
+#include <setjmp.h>
+#include <stdlib.h>
+static int held;
+static __thread jmp_buf back;
+static void take() { while (__atomic_exchange_n(&held, 1, __ATOMIC_ACQUIRE)) {} }
+static void give() { __atomic_store_n(&held, 0, __ATOMIC_RELEASE); for (volatile int i = 0; i < 300; i = i + 1) {} }
+extern "C" void call_jumping(void (*f)(jmp_buf*)) { take(); if (setjmp(back) == 0) f(&back); give(); }
+extern "C" void call_sorting(int (*compare)(const void*, const void*)) {
+  int a[16] = {5, 3, 9, 1, 7, 2, 8, 4, 6, 0, 15, 13, 11, 12, 14, 10};
+  take(); qsort(a, 16, sizeof *a, compare); give();
+}
+extern "C" void call_plainly(long (*f)(long)) { take(); f(1); give(); }
+"""
+CALLED_BACK = """
+#include <setjmp.h>
+#include <stdlib.h>
+#include <thread>
+extern "C" void call_jumping(void (*f)(jmp_buf*));
+extern "C" void call_sorting(int (*compare)(const void*, const void*));
+extern "C" void call_plainly(long (*f)(long));
+long counter;
+static void jumping(jmp_buf* back) { counter++; longjmp(*back, 1); }
+static int comparing(const void* a, const void* b) { counter++; return *(const int*)a - *(const int*)b; }
+static __attribute__((noinline)) long last(long v) { counter += v; return counter; }
+static long tail(long v) { [[clang::musttail]] return last(v); }
+int main(int, char** argv) {
+  int const how = atoi(argv[1]);
+  auto const work = [=] {
+    for (int i = 0; i < 3000; ++i) {
+      if (how == 0) call_jumping(jumping);
+      if (how == 1) call_sorting(comparing);
+      if (how == 2) call_plainly(tail);
+    }
+  };
+  std::thread a(work), b(work), c(work);
+  a.join(); b.join(); c.join();
+}
+"""
+
+# The worker would write `result` after a loop that takes for ever; it is cancelled, made to jump, or the process ends.
+NEVER_WRITTEN = """
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+long result;
+unsigned long n = 1ul << 50;
+unsigned char table[256];
+static __thread sigjmp_buf back;
+static void jump(int) { siglongjmp(back, 1); }
+static void* work(void* how) {
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+  if (sigsetjmp(back, 1)) return nullptr;
+  unsigned long s = 0;
+  for (unsigned long i = 0; i < n; i++) s = s * 31 + table[(s >> 7) & 255];
+  result = s;
+  return how;
+}
+int main(int, char** argv) {
+  int const how = atoi(argv[1]);
+  signal(SIGUSR1, jump);
+  if (how == 3) n = 100000000;
+  pthread_t thread;
+  pthread_create(&thread, nullptr, work, nullptr);
+  usleep(how == 3 ? 20000 : 200000);
+  result = 5;
+  if (how == 0) pthread_cancel(thread);
+  if (how == 1) pthread_kill(thread, SIGUSR1);
+  if (how == 2) return 0;
+  pthread_join(thread, nullptr);
+  return 0;
+}
+"""
+
+# One loop, no calls, seconds long.
+LONG_LOOP = """
+#include <thread>
+unsigned a[1024];
+static void run(unsigned s) { for (long i = 0; i < 400000000L; i++) { s = s * 1103515245u + 12345u; a[s >> 22] += s; } }
+int main() { std::thread x(run, 1), y(run, 2); x.join(); y.join(); }
+"""
+
+ALONE_AGAIN = """
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <thread>
+int main(int argc, char**) {
+  std::thread([] { usleep(50000); }).join();
+  if (argc > 1) { printf("unshare %d\\n", unshare(CLONE_NEWUSER)); return 0; }
+  usleep(500000);
+  DIR* const d = opendir("/proc/self/task");
+  int n = 0;
+  while (readdir(d)) ++n;
+  printf("tasks %d\\n", n - 2);
+}
+"""
+
 
 class MonitorLane(unittest.TestCase):
     def setUp(self):
@@ -199,6 +381,9 @@ class MonitorLane(unittest.TestCase):
         self.assertIn("data race on counter", text)
         self.assertIn("expected a percentage", self.call(program, code=2, DEADHEAT_OPTIONS="sample=200%"))
         self.assertIn("expected a number", self.call(program, code=2, DEADHEAT_OPTIONS="cap=many"))
+        self.assertIn("from 0 to 255", self.call(program, code=2, DEADHEAT_OPTIONS="cap=256"))
+        for folder in ("log=/", "log=", f"log={self.folder.name}/"):
+            self.assertIn("expected the beginning of a file's name", self.call(program, code=2, DEADHEAT_OPTIONS=folder))
 
     def test_wrong_options_are_refused_before_anything_runs(self):
         program = self.build(COUNTER, "-DROUNDS=1")
@@ -206,6 +391,8 @@ class MonitorLane(unittest.TestCase):
         self.assertIn("expected a percentage", self.call(*run, "--sample", "lots", "--", program, code=2))
         self.assertIn("expected a number", self.call(*run, "--cap", "300", "--", program, code=2))
         self.assertIn("expected one of them", self.call(*run, "--sample", "5%", "--budget", "5%", "--", program, code=2))
+        self.call(os.path.join(BIN, "deadheat-c++"), "-g", "program.cc", "-DROUNDS=1", "-pthread", "-o", "watched")
+        self.assertIn("belongs to the monitor lane", self.call(*run, "--budget", "5%", "--", "./watched", code=2))
         self.assertIn("belongs to --mode monitor", self.call(*run, "--mode", "watch", "--budget", "5%", "--", program, code=2))
 
     def test_sampling_and_budgets_find_a_race_that_goes_on(self):
@@ -263,6 +450,67 @@ class MonitorLane(unittest.TestCase):
                 report = self.findings(program, "--cap", "0", arguments=arguments)
                 self.assertEqual(report["findings"], [], how)
                 self.assertGreater(report["statistics"]["invisible"], 1000)
+
+    def test_figures_2_and_3_regions_of_two_threads_that_overlap_and_that_do_not(self):
+        program = self.build(FIGURES)
+        report = self.findings(program, "--cap", "0", arguments=("2",))
+        self.assertEqual([f["variable"]["name"] for f in report["findings"]], ["x"])
+        report = self.findings(program, "--cap", "0", arguments=("3",))
+        self.assertEqual(report["findings"], [])
+        self.assertGreater(report["statistics"]["points"], 1)
+
+    def test_whatever_library_call_hands_a_turn_over_stops_monitors(self):
+        program = self.build(HANDED_OVER, "-DROUNDS=2000")
+        for way, name in enumerate(("flock", "mkdir", "putc_unlocked", "fork")):
+            report = self.findings(program, "--cap", "0", arguments=(str(way),))
+            self.assertEqual(report["findings"], [], name)
+            self.assertGreater(report["statistics"]["points"], 50, name)
+
+    def test_call_backs_under_a_lock_that_nobody_sees(self):
+        with open(self.path("library.cc"), "w") as file:
+            file.write(LIBRARY)
+        self.call("clang++-19", "-O2", "-shared", "-fPIC", "library.cc", "-o", "liblibrary.so")
+        program = self.build(CALLED_BACK, "-O2", "liblibrary.so", "-Wl,-rpath,$ORIGIN")
+        for how, name in enumerate(("longjmp", "qsort", "musttail")):
+            report = self.findings(program, "--cap", "0", arguments=(str(how),))
+            self.assertEqual(report["findings"], [], name)
+            self.assertGreater(report["statistics"]["points"], 1000, name)
+
+    def test_an_access_that_is_never_made_is_never_told(self):
+        program = self.build(NEVER_WRITTEN, "-O2")
+        for how, name in enumerate(("cancelled", "jumped away", "the process ended")):
+            report = self.findings(program, "--cap", "0", arguments=(str(how),))
+            self.assertEqual(report["findings"], [], name)
+            self.assertGreater(report["statistics"]["points"], 0, name)
+        self.assertTrue(self.findings(program, "--cap", "0", arguments=("3",))["findings"], "made in the end")
+
+    def test_a_loop_that_was_entered_with_the_gate_closed_is_monitored_when_it_opens(self):
+        program = self.build(LONG_LOOP, "-O2")
+        self.assertTrue(any(self.findings(program, "--sample", "50%")["findings"] for _ in range(6)))
+
+    def test_a_process_with_one_thread_again_has_one_thread(self):
+        program = self.build(ALONE_AGAIN)
+        for options in ("", "budget=5%", "sample=1%"):
+            self.assertIn("tasks 1", self.call(program, DEADHEAT_OPTIONS=options), options)
+        plain = subprocess.run(["unshare", "-U", "true"], capture_output=True)
+        if plain.returncode == 0:
+            self.assertIn("unshare 0", self.call(program, "x", DEADHEAT_OPTIONS="budget=5%"))
+
+    def test_run_prints_findings_while_the_program_runs(self):
+        self.build(SERVER)
+        process = subprocess.Popen([os.path.join(BIN, "deadheat"), "run", "--mode", "monitor", "--sample", "50%", "--", "./program"],
+                                   cwd=self.folder.name, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        line = ""
+        begun = time.time()
+        while "data race on counter" not in line:
+            self.assertLess(time.time() - begun, 60)
+            line = process.stderr.readline()
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+        process.wait(20)
+        self.assertNotIn("data race on counter", rest)
 
     def test_a_free_of_what_another_thread_is_reading_is_a_race(self):
         program = self.build(FREED)

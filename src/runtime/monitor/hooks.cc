@@ -1,6 +1,7 @@
 // The hooks that are not hot, and the slow paths of those that are (src/runtime/monitor_abi.h).
 #include "runtime/lane.h"
 #include "runtime/monitor/pace.h"
+#include "runtime/monitor/report.h"
 #include "runtime/monitor/table.h"
 #include "runtime/monitor/thread.h"
 #include "runtime/monitor/visible.h"
@@ -44,8 +45,10 @@ void start_at(const void* address, size_t size, uint32_t what, uintptr_t pc, con
   if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   Cost const cost(thread);
+  coming_by(thread, pc);
   if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
-  StartRequest const request{reinterpret_cast<uintptr_t>(address), size, type_of(what), pc, frame};
+  StartRequest const request{reinterpret_cast<uintptr_t>(address), size, type_of(what), pc, frame,
+                             (what & kDhMonitorPrompt) != 0};
   if (size <= kDhMonitorMaxPoint)
     start_point(thread, request);
   else
@@ -59,8 +62,20 @@ void stop_before_invisible(uintptr_t pc) {
   Inside const inside(thread);
   Cost const cost(thread);
   ++thread->statistics.invisible;
+  passing(thread);
   stop_all_even_kept(thread);
 }
+
+// Nothing that comes after a call of a function that is not known was certain before it.
+void ask(bool visible, uintptr_t pc) {
+  if (!visible) return stop_before_invisible(pc);
+  Thread* const thread = acting();
+  if (thread == nullptr || __atomic_load_n(&thread->waiting, __ATOMIC_RELAXED) == 0) return;
+  Inside const inside(thread);
+  passing(thread);
+}
+
+size_t size_of(uint32_t what) { return what >> kDhMonitorSizeShift & kDhMonitorSizeMask; }
 
 }  // namespace
 
@@ -70,7 +85,7 @@ void __dh_module_init(uint32_t abi_version, const char* mode) {
 }
 
 void __dh_monitor_start_slow(const void* address, uint32_t what) {
-  start_at(address, what >> kDhMonitorSizeShift, what, DH_PC, DH_CALLER_FRAME);
+  start_at(address, size_of(what), what, DH_PC, DH_CALLER_FRAME);
 }
 
 void __dh_monitor_start_range(const void* address, size_t size, uint32_t what) {
@@ -87,7 +102,7 @@ void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride
   Cost const cost(thread);
   if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
   auto const begin = reinterpret_cast<uintptr_t>(address);
-  StartRequest request{begin, size, type_of(what), DH_PC, DH_CALLER_FRAME};
+  StartRequest request{begin, size, type_of(what), DH_PC, DH_CALLER_FRAME, false};
   // The gaps are not accessed, so this is no range. Some from either end stand for all.
   constexpr uint64_t kEach = 8;
   for (uint64_t i = 0; i < count; ++i) {
@@ -106,6 +121,7 @@ void __dh_monitor_release_slow() {
   Inside const inside(thread);
   Cost const cost(thread);
   thread->stopped_at = DH_PC;
+  passing(thread);
   stop_all(thread);
 }
 
@@ -115,8 +131,8 @@ void __dh_monitor_keep_slow(const void* address, uint32_t what) {
   Inside const inside(thread);
   Cost const cost(thread);
   if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
-  keep_point(thread, {reinterpret_cast<uintptr_t>(address), what >> kDhMonitorSizeShift, type_of(what), DH_PC,
-                      DH_CALLER_FRAME});
+  keep_point(thread, {reinterpret_cast<uintptr_t>(address), size_of(what), type_of(what), DH_PC,
+                      DH_CALLER_FRAME, false});
 }
 
 void __dh_monitor_kept_slow() {
@@ -124,7 +140,11 @@ void __dh_monitor_kept_slow() {
 }
 
 void __dh_monitor_calling_slow(const void* function) {
-  if (!is_visible_function(reinterpret_cast<uintptr_t>(function))) stop_before_invisible(DH_PC);
+  ask(is_visible_function(reinterpret_cast<uintptr_t>(function)), DH_PC);
+}
+
+void __dh_monitor_calling_known_slow(const void* function) {
+  ask(is_visible_or_library(reinterpret_cast<uintptr_t>(function)), DH_PC);
 }
 
 void __dh_monitor_returning_slow(const void* return_address) {

@@ -20,8 +20,16 @@ void __dh_monitor_calling(const void* function) {
   if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_calling_slow(function);
 }
 
+void __dh_monitor_calling_known(const void* function) {
+  if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_calling_known_slow(function);
+}
+
 void __dh_monitor_returning(const void* return_address) {
   if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_returning_slow(return_address);
+}
+
+void __dh_monitor_ahead() {
+  if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_hot.kept |= kDhMonitorAhead;
 }
 
 void __dh_monitor_kept() {

@@ -6,6 +6,7 @@
 #include "runtime/monitor/report.h"
 #include "runtime/monitor/table.h"
 #include "runtime/monitor/thread.h"
+#include "runtime/monitor/visible.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
@@ -96,8 +97,9 @@ __attribute__((noinline)) void accessed(const void* address, size_t size, Access
   if (is_used_up(thread, place)) return;
   Inside const inside(thread);
   Cost const cost(thread);
+  coming_by(thread, pc.value);
   if (platform::orders_by_itself(pc.value) || !may_start(thread, place)) return;
-  start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc)});
+  start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc), true});
 }
 
 }  // namespace
@@ -112,7 +114,8 @@ void write_slow(void* address, size_t size, Pc pc) { accessed(address, size, Acc
 // this thread releases only now.
 void freeing_slow(void* address, size_t size, Pc pc) {
   Thread* const thread = current_thread;
-  if (address == nullptr || thread == nullptr) return;
+  // Before the thread's beginning is over, libc frees what it allocated for it.
+  if (address == nullptr || thread == nullptr || thread->hot == nullptr) return;
   auto const begin = reinterpret_cast<uintptr_t>(address);
   if (__dh_monitor_hot.active != 0) {
     Inside const inside(thread);
@@ -127,7 +130,7 @@ void freeing_slow(void* address, size_t size, Pc pc) {
   Inside const inside(thread);
   Cost const cost(thread);
   if (platform::orders_by_itself(pc.value) || !may_start(thread, place)) return;
-  look_at(thread, {begin, size, AccessType::kFree, pc.value, frame_of(pc)});
+  look_at(thread, {begin, size, AccessType::kFree, pc.value, frame_of(pc), true});
 }
 
 void unmapping_slow(void* address, size_t size) {
@@ -151,7 +154,24 @@ void acquire_slow() {
   Inside const inside(thread);
   thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   stop_all_even_kept(thread);
+  made_nothing(thread);
 }
+
+namespace {
+// Did instrumented code call the interposed function that we are in? Others may release at any moment: a
+// thread that is cancelled in the middle of a loop goes through libgcc's locks. What they were called for
+// lies behind a call that was asked about.
+bool is_called_by_program(const void* from) {
+  const auto* frame = static_cast<const uintptr_t*>(from);
+  for (int i = 0; i < 4; ++i) {
+    if (!is_interposer(frame[1])) return i != 0 && is_visible_return(frame[1]);
+    auto const* const next = reinterpret_cast<const uintptr_t*>(frame[0]);
+    if (next <= frame || next - frame > 1024) return false;
+    frame = next;
+  }
+  return false;
+}
+}  // namespace
 
 void release_slow() {
   Thread* const thread = current_thread;
@@ -159,6 +179,9 @@ void release_slow() {
   Inside const inside(thread);
   thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   Cost const cost(thread);
+  if (__builtin_expect(__atomic_load_n(&thread->waiting, __ATOMIC_RELAXED) != 0, 0) &&
+      is_called_by_program(__builtin_frame_address(0)))
+    passing(thread);
   stop_all(thread);
 }
 
@@ -174,6 +197,7 @@ ThreadStart* thread_creating(Pc pc) {
   if (parent == nullptr) return nullptr;
   Inside const inside(parent);
   parent->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+  if (is_visible_return(pc.value)) passing(parent);
   stop_all(parent);
   return static_cast<ThreadStart*>(thread_create(parent, pc.value));
 }
@@ -226,7 +250,13 @@ void thread_named(pthread_t handle, const char* name) {
 // --- Processes
 // ---------------------------------------------------------------------------------------------------------------
 
+// What the child does, and whoever hears of it, comes after what this thread did.
 void fork_preparing() {
+  if (Thread* const thread = current_thread) {
+    Inside const inside(thread);
+    thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+    stop_all_even_kept(thread);
+  }
   report_fork_preparing();
   threads_fork_preparing();
   pace_fork_preparing();

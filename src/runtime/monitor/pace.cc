@@ -1,5 +1,6 @@
 #include "runtime/monitor/pace.h"
 
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
@@ -51,9 +52,13 @@ uint64_t now_us() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000 + static_cast<uint64_t>(t.tv_nsec) / 1000;
 }
 
+// The helper's sleep: whoever wants it to end cuts it short.
+uint32_t helper_to_end;
 void sleep_us(uint64_t us) {
+  if (__atomic_load_n(&helper_to_end, __ATOMIC_ACQUIRE) != 0) return;
   timespec t{static_cast<time_t>(us / 1000000), static_cast<long>(us % 1000000 * 1000)};
-  platform::syscall6(SYS_nanosleep, reinterpret_cast<long>(&t), 0);
+  platform::syscall6(SYS_futex, reinterpret_cast<long>(&helper_to_end), FUTEX_WAIT_PRIVATE, 0,
+                     reinterpret_cast<long>(&t));
 }
 
 struct Random {
@@ -84,9 +89,57 @@ void open_for(uint64_t us) {
   set_window(false);
 }
 
-[[noreturn]] void run_helper() {
+// --- The helper's end
+//
+// A process that has one thread again is to be one with one thread: unshare(2) and others refuse if it is
+// not, and who looks at /proc wonders. So the helper ends when the program's last other thread has been gone
+// for a while; not at once, or a program that has one thread after the other would have as many helpers.
+
+constexpr uint64_t kAloneUs = 50'000;
+constexpr size_t kStackBytes = size_t{64} << 10;
+// The kernel clears a helper's when it is gone. Two, because the next may start while one leaves.
+uint32_t helper_ids[2];
+unsigned helpers_started;
+
+// Gives back the stack it runs on.
+[[noreturn]] void leave(char* stack) {
+  __asm__ volatile(
+      "syscall\n\t"
+      "movl $60, %%eax\n\t"  // SYS_exit: this thread only
+      "xorl %%edi, %%edi\n\t"
+      "syscall\n\t"
+      "ud2"
+      :
+      : "a"(SYS_munmap), "D"(stack), "S"(kStackBytes)
+      : "rcx", "r11", "memory");
+  __builtin_unreachable();
+}
+
+// Called now and then by the helper. `alone_since`: 0 while there is more than one thread.
+void end_if_alone(char* stack, uint64_t* alone_since) {
+  if (__atomic_load_n(&live_threads, __ATOMIC_RELAXED) > 1) {
+    *alone_since = 0;
+    return;
+  }
+  uint64_t const now = now_us();
+  if (*alone_since == 0) *alone_since = now;
+  bool const asked = __atomic_load_n(&helper_to_end, __ATOMIC_ACQUIRE) != 0;
+  if (!asked && now - *alone_since < kAloneUs) return;
+  {
+    platform::SpinGuard const guard(gate_lock);
+    if (live_threads > 1) return;
+    helper_runs = false;
+    window_open = true;
+    helper_to_end = 0;
+  }
+  leave(stack);
+}
+
+[[noreturn]] void run_helper(char* stack) {
+  uint64_t alone_since = 0;
   const platform::MonitorOptions& options = platform::options().monitor;
   while (options.budget == 0 && options.sample == kWhole) {
+    end_if_alone(stack, &alone_since);
     set_window(true);
     sleep_us(kTickUs);
   }
@@ -96,6 +149,7 @@ void open_for(uint64_t us) {
   uint64_t const mean_us = uint64_t{options.period_ms} * 1000;
   uint64_t worked_until = process_us();
   for (;;) {
+    end_if_alone(stack, &alone_since);
     // Half to one and a half times the mean; longer if the window would become too short to show anything.
     uint64_t period = mean_us / 2 + random.below(mean_us);
     uint64_t window = period * share / kWhole;
@@ -128,8 +182,6 @@ void open_for(uint64_t us) {
   }
 }
 
-constexpr size_t kStackBytes = size_t{64} << 10;
-
 // REQUIRES: gate_lock.
 void start_helper() {
   auto* const stack = static_cast<char*>(platform::try_map_pages(kStackBytes));
@@ -138,29 +190,48 @@ void start_helper() {
   uint64_t old = 0;
   platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
                      reinterpret_cast<long>(&old), 8);
-  long const flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  long const flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                     CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID;
   char* const top = stack + kStackBytes - 64;
   long result;
+  register long child_id __asm__("r10") = reinterpret_cast<long>(&helper_ids[helpers_started % 2]);
   // The new thread has an empty stack: it must not return from here.
   __asm__ volatile(
       "syscall\n\t"
       "testq %%rax, %%rax\n\t"
       "jnz 1f\n\t"
       "xorl %%ebp, %%ebp\n\t"
+      "movq %[stack], %%rdi\n\t"
       "callq *%[run]\n\t"
       "ud2\n\t"
       "1:"
       : "=a"(result)
-      : "a"(SYS_clone), "D"(flags), "S"(top), "d"(0), [run] "r"(&run_helper)
-      : "rcx", "r11", "r10", "r8", "memory");
+      : "a"(SYS_clone), "D"(flags), "S"(top), "d"(child_id), [run] "r"(&run_helper), [stack] "r"(stack),
+        "r"(child_id)
+      : "rcx", "r11", "r8", "memory");
   platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&old), 0, 8);
   if (platform::failed(result))
     platform::sys_munmap(stack, kStackBytes);
   else
-    helper_runs = true;
+    helper_runs = true, ++helpers_started;
 }
 
 }  // namespace
+
+// REQUIRES: one thread of the program lives, the caller.
+void pace_end_helper() {
+  {
+    platform::SpinGuard const guard(gate_lock);
+    if (!helper_runs || live_threads > 1) return;
+    helper_to_end = 1;
+  }
+  platform::syscall6(SYS_futex, reinterpret_cast<long>(&helper_to_end), FUTEX_WAKE_PRIVATE, 1);
+  // As pthread_join does: the kernel clears the word and wakes us when nothing of it is left.
+  for (uint32_t& word : helper_ids) {
+    for (uint32_t id = 0; (id = __atomic_load_n(&word, __ATOMIC_ACQUIRE)) != 0;)
+      platform::syscall6(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT, static_cast<long>(id), 0);
+  }
+}
 
 Pace current_pace() { return pace; }
 
@@ -221,6 +292,7 @@ void pace_fork_preparing() { gate_lock.lock(); }
 void pace_fork_parent() { gate_lock.unlock(); }
 void pace_fork_child() {
   helper_runs = false;
+  helper_ids[0] = helper_ids[1] = helper_to_end = 0;
   live_threads = 1;
   set_gate();
   gate_lock.unlock();

@@ -13,10 +13,10 @@
 //
 // Budget: budget.h.
 //
-// Windows and ticks are made by a thread of the runtime's own, which exists once there was more than one
-// thread, unless everything is to be monitored all the time. It is made by clone(2) directly: libc does not
-// know it, so that it neither counts among the program's threads nor keeps the process alive; it blocks all
-// signals, allocates nothing and touches no thread-local memory.
+// Windows and ticks are made by a thread of the runtime's own, which exists while there is more than one
+// thread and a little longer, unless everything is to be monitored all the time. It is made by clone(2)
+// directly: libc does not know it, so that it neither counts among the program's threads nor keeps the
+// process alive; it blocks all signals, allocates nothing and touches no thread-local memory.
 #pragma once
 
 #include <stdint.h>
@@ -33,6 +33,10 @@ Pace current_pace();
 
 // So many threads live now. With one, nothing is monitored.
 void pace_threads(uint32_t live);
+
+// Ends the helper thread and waits until it is gone, if the program has one thread: for what the kernel does
+// for processes of one thread only.
+void pace_end_helper();
 
 // May this place start one more monitor in this tick? Counts it. The inlined part has asked already.
 bool may_start(Thread* thread, uint32_t place);

@@ -58,9 +58,15 @@ void append_stack(Text& text, const Stack& stack) {
   text.append_char(']');
 }
 
-void write_thread(ThreadInfo& info) {
-  if (info.reported) return;
-  info.reported = true;
+// Whose lines were written. A number that takes another's place makes that one's line be written again,
+// should it be needed again.
+constexpr unsigned kWritten = 1024;
+uint32_t written[kWritten];  // id + 1
+
+void write_thread(const ThreadInfo& info) {
+  uint32_t& last = written[info.id % kWritten];
+  if (last == info.id + 1) return;
+  last = info.id + 1;
   Text line;
   line.append("{\"t\":\"thread\",\"id\":%u,\"name\":", info.id);
   line.append_json_string(info.name);
@@ -105,10 +111,146 @@ void append_variable(Text& line, uintptr_t address) {
 
 }  // namespace
 
-void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const MonitorCopy& other) {
-  Place first{own.stack.pcs[0], own.type};
-  Place second{other.stack.pcs[0], other.type};
-  if (second.pc < first.pc || (second.pc == first.pc && second.type < first.type)) {
+namespace {
+
+// --- Races that wait for their accesses
+// ------------------------------------------------------------------------------
+
+struct Side {
+  Thread* thread;  // only to be touched while `waits` and its id says that it is still the same
+  ThreadInfo info;
+  uint32_t interruptions;
+  bool waits;
+  MonitorCopy access;
+};
+struct Waiting {
+  bool used;
+  uint64_t key;
+  uintptr_t address;
+  Side sides[2];
+};
+// Beyond so many, the oldest is forgotten.
+constexpr unsigned kWaiting = 32;
+Waiting waiting[kWaiting];
+unsigned next_waiting;
+
+void set_side(Side& side, Thread* thread, uint32_t interruptions, const MonitorCopy& access) {
+  side.thread = thread;
+  side.info = thread->info;
+  side.interruptions = interruptions;
+  side.access = access;
+  side.waits = true;
+  __atomic_fetch_add(&thread->waiting, 1, __ATOMIC_RELAXED);
+}
+
+void unset_side(Side& side) {
+  if (!side.waits) return;
+  side.waits = false;
+  // A thread that has ended took its own sides back before.
+  __atomic_fetch_sub(&side.thread->waiting, 1, __ATOMIC_RELAXED);
+}
+
+void forget(Waiting& race) {
+  for (Side& side : race.sides) unset_side(side);
+  race.used = false;
+}
+
+Place place_of(const MonitorCopy& access) { return {access.stack.pcs[0], access.type}; }
+
+void tell(Waiting& race) {
+  bool fresh = false;
+  Side& own = race.sides[0];
+  Side& other = race.sides[1];
+  size_t const index = known.note(place_of(own.access), place_of(other.access), &fresh);
+  if (!fresh) return;
+  platform::raw_write_modules();
+  write_thread(other.info);
+  write_thread(own.info);
+  Text line;
+  line.append("{\"t\":\"race\",\"id\":%zu,\"detector\":\"monitor\",\"addr\":\"0x%lx\",", index, race.address);
+  append_variable(line, race.address);
+  line.append(",\"accesses\":[");
+  append_access(line, own.info.id, own.access);
+  line.append_char(',');
+  append_access(line, other.info.id, other.access);
+  line.append("],\"why\":");
+  Text why;
+  why.append(
+      "thread %u and thread %u were in interference-free regions of these accesses at the same moment: "
+      "neither "
+      "released or acquired anything that could order them",
+      own.info.id, other.info.id);
+  line.append_json_string(why.c_str());
+  line.append("}\n");
+  raw_write(line);
+}
+
+// `is_made(side)` of the thread's sides; told if that was the last one.
+template <class IsMade>
+void settle(Thread* thread, IsMade is_made) {
+  SpinGuard const guard(report_lock);
+  for (Waiting& race : waiting) {
+    if (!race.used) continue;
+    for (Side& side : race.sides) {
+      if (!side.waits || side.thread != thread) continue;
+      if (side.interruptions != thread->interruptions) {
+        forget(race);
+        break;
+      }
+      if (is_made(side)) unset_side(side);
+    }
+    if (!race.used || race.sides[0].waits || race.sides[1].waits) continue;
+    tell(race);
+    race.used = false;
+  }
+  if (thread->waiting == 0)
+    thread->hot->active &= ~kDhMonitorWaits;
+  else
+    thread->hot->active |= kDhMonitorWaits;
+}
+
+}  // namespace
+
+void made_all(Thread* thread) {
+  settle(thread, [](const Side&) { return true; });
+}
+
+void made_prompt(Thread* thread, uintptr_t pc) {
+  settle(thread, [&](const Side& side) { return side.access.prompt && side.access.stack.pcs[0] == pc; });
+}
+
+namespace {
+// REQUIRES: report_lock.
+void give_up(Thread* thread) {
+  __atomic_store_n(&thread->interruptions, thread->interruptions + 1, __ATOMIC_RELEASE);
+  if (thread->waiting == 0) return;
+  for (Waiting& race : waiting)
+    if (race.used)
+      for (Side& side : race.sides)
+        if (side.waits && side.thread == thread) {
+          forget(race);
+          break;
+        }
+  thread->waiting = 0;
+  thread->hot->active &= ~kDhMonitorWaits;
+}
+}  // namespace
+
+void made_nothing(Thread* thread) {
+  SpinGuard const guard(report_lock);
+  give_up(thread);
+}
+
+void ends_without(Thread* thread) {
+  SpinGuard const guard(report_lock);
+  give_up(thread);
+  thread_gives_up_number(thread);
+}
+
+void report_race(Thread* thread, const MonitorCopy& own, const Sighting& other) {
+  Place first = place_of(own);
+  Place second = place_of(other.access);
+  if (second < first) {
     Place const swap = first;
     first = second;
     second = swap;
@@ -117,41 +259,32 @@ void report_race(Thread* thread, const MonitorCopy& own, uint32_t number, const 
   Recent& seen = recent[key % 256];
   if (__atomic_load_n(&seen.key, __ATOMIC_RELAXED) == key) return;
 
-  uintptr_t const address = own.address > other.address ? own.address : other.address;
+  uintptr_t const address = own.address > other.access.address ? own.address : other.access.address;
   SpinGuard const guard(report_lock);
   if (benign_ranges.contains(address)) {
     ++benign_races;
     return;
   }
-  Thread* const other_thread = thread_of_number(number);
-  if (other_thread == nullptr) return;
-  bool fresh = false;
-  size_t const index = known.note(first, second, &fresh);
-  if (!fresh) {
+  if (known.contains(first, second)) {
+    bool fresh = false;
+    size_t const index = known.note(first, second, &fresh);
     // Often enough to be counted roughly, seldom enough to cost nothing.
     if (known[index].instances >= 100) __atomic_store_n(&seen.key, key, __ATOMIC_RELAXED);
     return;
   }
-  platform::raw_write_modules();
-  write_thread(other_thread->info);
-  write_thread(thread->info);
-  Text line;
-  line.append("{\"t\":\"race\",\"id\":%zu,\"detector\":\"monitor\",\"addr\":\"0x%lx\",", index, address);
-  append_variable(line, address);
-  line.append(",\"accesses\":[");
-  append_access(line, thread->info.id, own);
-  line.append_char(',');
-  append_access(line, other_thread->info.id, other);
-  line.append("],\"why\":");
-  Text why;
-  why.append(
-      "thread %u and thread %u were in interference-free regions of these accesses at the same moment: "
-      "neither "
-      "released or acquired anything that could order them",
-      thread->info.id, other_thread->info.id);
-  line.append_json_string(why.c_str());
-  line.append("}\n");
-  raw_write(line);
+  // It ends under this lock: as long as it is held, a thread that has its number is alive.
+  if (thread_of_number(other.number) != other.thread || other.thread->info.id != other.id) return;
+  for (const Waiting& race : waiting)
+    if (race.used && race.key == key) return;
+  Waiting& race = waiting[next_waiting];
+  next_waiting = (next_waiting + 1) % kWaiting;
+  forget(race);
+  race.used = true;
+  race.key = key;
+  race.address = address;
+  set_side(race.sides[0], thread, thread->interruptions, own);
+  set_side(race.sides[1], other.thread, other.interruptions, other.access);
+  thread->hot->active |= kDhMonitorWaits;
 }
 
 void trace_monitor(const Thread* thread, const char* what, AccessType type, uintptr_t address, uint64_t size,
@@ -202,7 +335,12 @@ void report_fork_child() {
   platform::raw_log_fork_child();
   known.clear();
   for (Recent& r : recent) r = {};
-  if (current_thread != nullptr) current_thread->info.reported = false;
+  for (uint32_t& id : written) id = 0;
+  for (Waiting& race : waiting) race.used = false;
+  if (current_thread != nullptr) {
+    current_thread->waiting = 0;
+    current_thread->hot->active &= ~kDhMonitorWaits;
+  }
   report_lock.unlock();
 }
 

@@ -81,6 +81,7 @@ void end_writing(Monitor& monitor) {
 void describe(Monitor& monitor, const Thread* thread, const StartRequest& request) {
   begin_writing(monitor);
   monitor.type = request.type;
+  monitor.prompt = request.prompt;
   monitor.address = request.address;
   monitor.size = request.size;
   capture(monitor.stack, thread, request);
@@ -138,6 +139,7 @@ bool read_other(const Monitor& monitor, MonitorCopy* copy, StillThere still_ther
   uint32_t const version = __atomic_load_n(&monitor.version, __ATOMIC_ACQUIRE);
   if ((version & 1) != 0) return false;
   copy->type = monitor.type;
+  copy->prompt = monitor.prompt;
   copy->address = __atomic_load_n(&monitor.address, __ATOMIC_RELAXED);
   copy->size = __atomic_load_n(&monitor.size, __ATOMIC_RELAXED);
   copy->stack = monitor.stack;
@@ -146,27 +148,28 @@ bool read_other(const Monitor& monitor, MonitorCopy* copy, StillThere still_ther
          copy->stack.count <= Stack::kMax;
 }
 
-void race(Thread* thread, const StartRequest& request, uint32_t number, const MonitorCopy& other) {
+void race(Thread* thread, const StartRequest& request, const Sighting& other_side) {
   MonitorCopy own{};
   own.type = request.type;
+  own.prompt = request.prompt;
   own.address = request.address;
   own.size = request.size;
   capture(own.stack, thread, request);
-  report_race(thread, own, number, other);
+  report_race(thread, own, other_side);
 }
 
 void race_with_point(Thread* thread, const StartRequest& request, const uint64_t& slot, uint64_t word) {
   Thread* const owner = thread_of_number(number_of(word));
   if (owner == nullptr) return;
+  Sighting seen{owner, number_of(word), owner->info.id, interruptions_of(*owner), {}};
   for (const Monitor& monitor : owner->monitors) {
     if (__atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) != &slot) continue;
-    MonitorCopy other{};
     // First the word, then the record: if the word is a later monitor's, this record has been given up
     // before.
-    if (read_other(monitor, &other, [&] {
+    if (read_other(monitor, &seen.access, [&] {
           return load(slot) == word && __atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) == &slot;
         }))
-      race(thread, request, number_of(word), other);
+      race(thread, request, seen);
     else
       ++thread->statistics.lost;
     return;
@@ -200,9 +203,11 @@ void look_at_ranges(Thread* thread, const StartRequest& request) {
     uintptr_t const begin = __atomic_load_n(&range.begin, __ATOMIC_RELAXED);
     if (begin >= end || __atomic_load_n(&range.end, __ATOMIC_RELAXED) <= request.address) continue;
     Monitor* const monitor = __atomic_load_n(&range.monitor, __ATOMIC_RELAXED);
-    MonitorCopy other{};
-    if (monitor != nullptr && read_other(*monitor, &other, [&] { return load(range.owner) == owner; }))
-      race(thread, request, number, other);
+    Thread* const other = thread_of_number(number);
+    if (other == nullptr) continue;
+    Sighting seen{other, number, other->info.id, interruptions_of(*other), {}};
+    if (monitor != nullptr && read_other(*monitor, &seen.access, [&] { return load(range.owner) == owner; }))
+      race(thread, request, seen);
     else
       ++thread->statistics.lost;
   }
@@ -316,7 +321,7 @@ void start_point(Thread* thread, const StartRequest& request) { start(thread, re
 
 void keep_point(Thread* thread, const StartRequest& request) {
   start(thread, request, true);
-  thread->hot->kept = 1;
+  thread->hot->kept = kDhMonitorKept | kDhMonitorAhead;
 }
 
 void end_keep(Thread* thread) {

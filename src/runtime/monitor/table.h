@@ -44,6 +44,7 @@ struct StartRequest {
   AccessType type;
   uintptr_t pc;
   const void* frame;  // the frame pointer of the function that `pc` is in, or null
+  bool prompt;        // the access is made before the thread comes to `pc` again
 };
 
 // Starts a monitor of up to kDhMonitorMaxPoint bytes.

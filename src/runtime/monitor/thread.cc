@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "runtime/monitor/pace.h"
+#include "runtime/monitor/report.h"
 #include "runtime/monitor/table.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/options.h"
@@ -61,7 +62,7 @@ void end(Thread* thread) {
     live_threads = thread->next_live;
   if (thread->next_live != nullptr) thread->next_live->previous_live = thread->previous_live;
   --live_count;
-  if (thread->number != 0) __atomic_store_n(&of_number[thread->number], nullptr, __ATOMIC_RELEASE);
+  thread_gives_up_number(thread);
   finished_statistics.add(thread->statistics);
   pace_threads(live_count);
 }
@@ -122,6 +123,11 @@ void Inside::deliver() {
   if (lane::deliver_pending_signals != nullptr) lane::deliver_pending_signals();
 }
 
+void thread_gives_up_number(const Thread* thread) {
+  if (thread->number != 0 && of_number[thread->number] == thread)
+    __atomic_store_n(&of_number[thread->number], nullptr, __ATOMIC_RELEASE);
+}
+
 Thread* thread_of_number(uint32_t number) { return __atomic_load_n(&of_number[number], __ATOMIC_ACQUIRE); }
 
 void threads_initialise() {
@@ -172,6 +178,7 @@ void thread_start(Thread* thread) {
 
 void thread_finish(Thread* thread) {
   stop_all_even_kept(thread);
+  ends_without(thread);
   *thread->hot = {};
   thread->hot = nullptr;
   current_thread = nullptr;

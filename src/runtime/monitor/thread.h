@@ -22,7 +22,6 @@ struct ThreadInfo {
   uint32_t id;  // 0 is the main thread, then in order of creation
   uint32_t parent;
   int os_id;
-  bool reported;  // its line was written
   char name[16];
   Stack created;
 };
@@ -36,6 +35,7 @@ struct Monitor {
   uint32_t version;
   AccessType type;
   bool kept;       // lives through the release that is about to come
+  bool prompt;     // the access is made before its thread comes to its place again
   uint8_t range;   // 1 + number of the range, or 0: a point
   uint64_t* slot;  // where a point's word is
   uint64_t word;   // what is there while the monitor is active
@@ -68,9 +68,10 @@ struct Thread {
   uint32_t next = 0;   // which monitor to replace when all are in use
   uint32_t count = 0;  // how many monitors are in use
   uint64_t random = 0;
-  uint64_t activations = 0;  // of ranges
-  uintptr_t stopped_at = 0;  // the code that last made monitors stop
-  bool any_kept = false;
+  uint64_t activations = 0;    // of ranges
+  uintptr_t stopped_at = 0;    // the code that last made monitors stop
+  uint32_t waiting = 0;        // races that wait until this thread has made its access (waiting.h)
+  uint32_t interruptions = 0;  // how often a signal's handler came between this thread and what it was to do
   DhMonitorHot* hot = nullptr;
   uintptr_t stack_low = 0;
   uintptr_t stack_high = 0;
@@ -92,6 +93,7 @@ struct Thread {
 // A monitor as a report shows it.
 struct MonitorCopy {
   AccessType type;
+  bool prompt;
   uintptr_t address;
   uint64_t size;
   Stack stack;
@@ -127,6 +129,7 @@ class KeepErrno {
 // Threads are numbered while they live, from 1; beyond this many at once, further ones monitor nothing.
 inline constexpr uint32_t kNumbers = 2048;
 Thread* thread_of_number(uint32_t number);
+void thread_gives_up_number(const Thread* thread);
 
 void threads_initialise();
 Thread* thread_create(Thread* parent, uintptr_t pc);

@@ -23,6 +23,7 @@ struct Decided {
 };
 constexpr unsigned kDecided = 4096;
 Decided functions[kDecided];
+Decided known_functions[kDecided];
 Decided returns[kDecided];
 
 template <class Decide>
@@ -144,15 +145,21 @@ uintptr_t function_around(uintptr_t address) {
 
 }  // namespace
 
+bool is_interposer(uintptr_t address) { return is_runtime(address); }
+
 bool is_visible_function(uintptr_t function) {
-  return decided(functions, function,
+  return decided(functions, function, [](uintptr_t at) { return has_mark(at) || is_runtime(at); });
+}
+
+bool is_visible_or_library(uintptr_t function) {
+  return decided(known_functions, function,
                  [](uintptr_t at) { return has_mark(at) || is_runtime(at) || is_in_known_library(at); });
 }
 
 bool is_visible_return(uintptr_t return_address) {
   return decided(returns, return_address, [](uintptr_t at) {
     uintptr_t const function = function_around(at - 1);
-    return (function != 0 && has_mark(function)) || is_runtime(at) || is_in_known_library(at);
+    return function != 0 && has_mark(function);
   });
 }
 

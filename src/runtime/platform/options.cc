@@ -86,10 +86,19 @@ Filter to_filter(const char* value) {
   die(2, "DEADHEAT_OPTIONS: filter: expected spans, tree or none, found '%s'", value);
 }
 
+// The process's number is appended, so a folder would get hidden files with names of numbers.
+const char* to_log(const char* value) {
+  size_t length = 0;
+  while (value[length] != '\0') ++length;
+  if (length == 0 || value[length - 1] == '/')
+    die(2, "DEADHEAT_OPTIONS: log: expected the beginning of a file's name, found '%s'", value);
+  return value;
+}
+
 void take(Options& options, const char* item) {
   const char* v;
   if ((v = value_of(item, "log")))
-    options.log = v;
+    options.log = to_log(v);
   else if ((v = value_of(item, "tool")))
     options.tool = v;
   else if ((v = value_of(item, "filter")))

@@ -52,6 +52,16 @@ class PairTable {
     return count_ - 1;
   }
 
+  bool contains(const Place<Type>& a, const Place<Type>& b) const {
+    if (b < a) return contains(b, a);
+    if (slots_ == 0) return false;
+    for (size_t at = hash(a, b) & (slots_ - 1); index_[at] != 0; at = (at + 1) & (slots_ - 1)) {
+      const Pair& pair = pairs_[index_[at] - 1];
+      if (pair.first == a && pair.second == b) return true;
+    }
+    return false;
+  }
+
   size_t size() const { return __atomic_load_n(&count_, __ATOMIC_RELAXED); }
   const Pair& operator[](size_t number) const { return pairs_[number]; }
   void clear() {
