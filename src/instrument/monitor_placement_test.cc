@@ -165,7 +165,7 @@ TEST(Placement, WhoIsCalledInPlaceOfAnotherLooksWhereItReturns) {
     return monitored.print().find("call void @__dh_monitor_returning") != std::string::npos;
   };
   EXPECT_FALSE(returns(Monitored(callee + "define internal void @f() { call void @last()\n ret void }\n"
-                                          "define internal void @g() { call void @f()\n ret void }\n")));
+                                          "define internal void @h() { call void @f()\n ret void }\n")));
   EXPECT_TRUE(
       returns(Monitored(callee + "define internal void @f() { musttail call void @last()\n ret void }\n")));
 }

@@ -194,7 +194,10 @@ void start_helper() {
                      CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID;
   char* const top = stack + kStackBytes - 64;
   long result;
-  register long child_id __asm__("r10") = reinterpret_cast<long>(&helper_ids[helpers_started % 2]);
+  // Two variables: clang puts whatever is named by a register's variable into that register, and into no
+  // other.
+  long const id = reinterpret_cast<long>(&helper_ids[helpers_started % 2]);
+  register long child_id __asm__("r10") = id;
   // The new thread has an empty stack: it must not return from here.
   __asm__ volatile(
       "syscall\n\t"
@@ -206,7 +209,7 @@ void start_helper() {
       "ud2\n\t"
       "1:"
       : "=a"(result)
-      : "a"(SYS_clone), "D"(flags), "S"(top), "d"(child_id), [run] "r"(&run_helper), [stack] "r"(stack),
+      : "a"(SYS_clone), "D"(flags), "S"(top), "d"(id), [run] "r"(&run_helper), [stack] "r"(stack),
         "r"(child_id)
       : "rcx", "r11", "r8", "memory");
   platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&old), 0, 8);
