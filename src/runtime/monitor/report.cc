@@ -1,5 +1,7 @@
 #include "runtime/monitor/report.h"
 
+#include <signal.h>
+
 #include "runtime/monitor/pace.h"
 #include "runtime/platform/benign_ranges.h"
 #include "runtime/platform/memory.h"
@@ -9,15 +11,36 @@
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
 #include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
 
 namespace deadheat::monitor {
 namespace {
 
 using platform::raw_write;
-using platform::SpinGuard;
 using platform::Text;
 
 platform::Spinlock report_lock;
+
+// With all signals blocked, glibc's own for cancelling among them: a thread that is cancelled asynchronously
+// while it holds the lock would need it again on its way out.
+class ReportGuard {
+ public:
+  ReportGuard() {
+    uint64_t const all = ~uint64_t{0};
+    platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
+                       reinterpret_cast<long>(&mask_), 8);
+    report_lock.lock();
+  }
+  ~ReportGuard() {
+    report_lock.unlock();
+    platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask_), 0, 8);
+  }
+  ReportGuard(const ReportGuard&) = delete;
+  ReportGuard& operator=(const ReportGuard&) = delete;
+
+ private:
+  uint64_t mask_ = 0;
+};
 
 // --- One finding per pair of places
 // -------------------------------------------------------------------------------------
@@ -188,7 +211,7 @@ void tell(Waiting& race) {
 // `is_made(side)` of the thread's sides; told if that was the last one.
 template <class IsMade>
 void settle(Thread* thread, IsMade is_made) {
-  SpinGuard const guard(report_lock);
+  ReportGuard const guard;
   for (Waiting& race : waiting) {
     if (!race.used) continue;
     for (Side& side : race.sides) {
@@ -237,12 +260,12 @@ void give_up(Thread* thread) {
 }  // namespace
 
 void made_nothing(Thread* thread) {
-  SpinGuard const guard(report_lock);
+  ReportGuard const guard;
   give_up(thread);
 }
 
 void ends_without(Thread* thread) {
-  SpinGuard const guard(report_lock);
+  ReportGuard const guard;
   give_up(thread);
   thread_gives_up_number(thread);
 }
@@ -260,7 +283,7 @@ void report_race(Thread* thread, const MonitorCopy& own, const Sighting& other) 
   if (__atomic_load_n(&seen.key, __ATOMIC_RELAXED) == key) return;
 
   uintptr_t const address = own.address > other.access.address ? own.address : other.access.address;
-  SpinGuard const guard(report_lock);
+  ReportGuard const guard;
   if (benign_ranges.contains(address)) {
     ++benign_races;
     return;
@@ -289,7 +312,7 @@ void report_race(Thread* thread, const MonitorCopy& own, const Sighting& other) 
 
 void trace_monitor(const Thread* thread, const char* what, AccessType type, uintptr_t address, uint64_t size,
                    uintptr_t pc) {
-  SpinGuard const guard(report_lock);
+  ReportGuard const guard;
   platform::raw_write_modules();
   Text line;
   line.append("{\"t\":\"monitor\",\"what\":\"%s\",\"thread\":%u,\"op\":\"%s\",", what, thread->info.id,
@@ -302,7 +325,7 @@ void trace_monitor(const Thread* thread, const char* what, AccessType type, uint
 uint64_t races_reported() { return known.size(); }
 
 void write_end(int status) {
-  SpinGuard const guard(report_lock);
+  ReportGuard const guard;
   if (platform::options().log == nullptr && known.size() == 0) return;
   for (size_t i = 0; i < known.size(); ++i) {
     if (known[i].instances == 1) continue;
@@ -325,7 +348,7 @@ void write_end(int status) {
 }
 
 void expect_benign(uintptr_t address, size_t size) {
-  SpinGuard const guard(report_lock);
+  ReportGuard const guard;
   benign_ranges.add(address, size);
 }
 
