@@ -13,6 +13,8 @@
 
 #include "runtime/interpose/mutex.h"
 #include "runtime/interpose/start.h"
+#include "runtime/platform/memory.h"
+#include "runtime/platform/print.h"
 #include "runtime/platform/syscalls.h"
 
 using namespace deadheat;
@@ -113,8 +115,16 @@ INTERPOSE(int, pthread_create, pthread_t* thread, const pthread_attr_t* attribut
     sigset_t own;
     launch.restore_mask = pthread_attr_getsigmask_np(attributes, &own) == PTHREAD_ATTR_NO_SIGMASK_NP;
   }
-  return interpose::launch(launch, CALLER, 0,
-                           [&] { return REAL(pthread_create)(thread, attributes, run_pthread, &launch); });
+  int const result = interpose::launch(
+      launch, CALLER, 0, [&] { return REAL(pthread_create)(thread, attributes, run_pthread, &launch); });
+  // Perhaps only because of us: the shadow takes a part of what the program may have.
+  static bool told;
+  if (result == EAGAIN && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+    platform::warn(
+        "pthread_create failed: no memory or no more threads (ulimit -v, ulimit -u; Deadheat has mapped %lu "
+        "MiB itself)",
+        platform::mapped_bytes() >> 20);
+  return result;
 }
 
 INTERPOSE(int, pthread_join, pthread_t thread, void** value) {

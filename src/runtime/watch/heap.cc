@@ -53,8 +53,25 @@ void grow(Shard& shard) {
 constexpr size_t kSmall = 1024;
 constexpr uintptr_t kWindow = kCellsPerBlock * 8;
 
-SmallBlock* place_of(Chunk* chunk, uintptr_t address) {
-  return &chunk->blocks[cell_index(address) / kCellsPerBlock];
+// Null if nothing was ever noted in the chunk.
+SmallBlock* place_of(const Chunk* chunk, uintptr_t address) {
+  SmallBlock* const blocks = __atomic_load_n(&chunk->blocks, __ATOMIC_ACQUIRE);
+  return blocks != nullptr ? &blocks[cell_index(address) / kCellsPerBlock] : nullptr;
+}
+// Null if there is no memory for it.
+SmallBlock* make_place_of(Chunk* chunk, uintptr_t address) {
+  if (SmallBlock* const place = place_of(chunk, address)) return place;
+  constexpr size_t kSize = kChunkBlocks * sizeof(SmallBlock);
+  auto* const fresh = static_cast<SmallBlock*>(platform::try_map_pages(kSize));
+  if (fresh == nullptr) return nullptr;
+  platform::sys_madvise(fresh, kSize, MADV_NOHUGEPAGE);
+  platform::sys_madvise(fresh, kSize, MADV_DONTDUMP);
+  SmallBlock* expected = nullptr;
+  if (!__atomic_compare_exchange_n(&chunk->blocks, &expected, fresh, false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE)) {
+    platform::sys_munmap(fresh, kSize);
+  }
+  return place_of(chunk, address);
 }
 // Both words at once, so that a report that looks while they change sees one block or none.
 SmallBlock load(const SmallBlock* place) {
@@ -83,7 +100,8 @@ bool add_in_place(const HeapBlock& block) {
   if (block.size > kSmall) return false;
   Chunk* const chunk = chunk_for(block.address);
   if (chunk == nullptr) return false;
-  SmallBlock* const place = place_of(chunk, block.address);
+  SmallBlock* const place = make_place_of(chunk, block.address);
+  if (place == nullptr) return false;
   if (place->size_and_offset != 0 && !begins_at(*place, block.address)) return false;
   store(place, {size_and_offset(block), block.stack, block.thread});
   return true;
@@ -94,6 +112,7 @@ SmallBlock* find_in_place(uintptr_t address, HeapBlock* found) {
   Chunk* const chunk = existing_chunk(address);
   if (chunk == nullptr) return nullptr;
   SmallBlock* const place = place_of(chunk, address);
+  if (place == nullptr) return nullptr;
   SmallBlock const block = load(place);
   if (!begins_at(block, address)) return nullptr;
   *found = unpacked(block, address);
@@ -109,8 +128,9 @@ bool search_in_place(uintptr_t address, HeapBlock* found) {
   uintptr_t const window = address & ~(kWindow - 1);
   for (uintptr_t back = 0; back <= kSmall + kWindow && back <= window; back += kWindow) {
     Chunk* const chunk = existing_chunk(window - back);
-    if (chunk == nullptr) continue;
-    SmallBlock const block = load(place_of(chunk, window - back));
+    const SmallBlock* const place = chunk != nullptr ? place_of(chunk, window - back) : nullptr;
+    if (place == nullptr) continue;
+    SmallBlock const block = load(place);
     if (block.size_and_offset == 0) continue;
     *found = unpacked(block, window - back + (block.size_and_offset & 0xff) - 1);
     if (address >= found->address && contains(*found, address)) return true;

@@ -42,8 +42,9 @@ struct Chunk {
   DhCell cells[kChunkCells];
   uint8_t page_state[kChunkPages];  // PageState
   uint8_t may_be_fat[kChunkPages];
-  SmallBlock blocks[kChunkCells / kCellsPerBlock];
+  SmallBlock* blocks;  // one for every kCellsPerBlock cells, from the first block on
 };
+inline constexpr size_t kChunkBlocks = kChunkCells / kCellsPerBlock;
 
 inline Chunk* existing_chunk(uintptr_t address) {
   uintptr_t const index = address >> kDhChunkBits;

@@ -61,7 +61,7 @@ class Growing {
   uint32_t count_;
 };
 
-constexpr uint32_t kHashBits = 21;
+constexpr uint32_t kHashBits = 19;
 Growing<Node, 28> nodes;
 Growing<Shape, kShapeBits> shapes;
 uint32_t node_hash[1u << kHashBits];
