@@ -18,13 +18,17 @@
 using namespace deadheat;
 using namespace deadheat::interpose;
 
-// `place` is filled if `success`, which may look at `result`.
-#define FILLS(type, name, parameters, arguments, success, place)                      \
-  INTERPOSE(type, name, PLAIN parameters) {                                           \
-    type const result = REAL(name) arguments;                                         \
-    if ((place) != nullptr && (success)) lane::write(place, sizeof *(place), CALLER); \
-    return result;                                                                    \
+// `place` is filled if `success`, which may look at `result`; then `and_then` is done first.
+#define FILLS_AND(type, name, parameters, arguments, success, place, and_then) \
+  INTERPOSE(type, name, PLAIN parameters) {                                    \
+    type const result = REAL(name) arguments;                                  \
+    if (!(success)) return result;                                             \
+    and_then;                                                                  \
+    if ((place) != nullptr) lane::write(place, sizeof *(place), CALLER);       \
+    return result;                                                             \
   }
+#define FILLS(type, name, parameters, arguments, success, place) \
+  FILLS_AND(type, name, parameters, arguments, success, place, (void)0)
 #define PLAIN(...) __VA_ARGS__
 
 // --- Time
@@ -63,13 +67,8 @@ INTERPOSE(ssize_t, readlink, const char* path, char* to, size_t room) {
 }
 
 // --- Processes
-#define WAITS(type, name, parameters, arguments, success, place)                      \
-  INTERPOSE(type, name, PLAIN parameters) {                                           \
-    type const result = REAL(name) arguments;                                         \
-    if (success) heard_from_outside();                                                \
-    if ((place) != nullptr && (success)) lane::write(place, sizeof *(place), CALLER); \
-    return result;                                                                    \
-  }
+#define WAITS(type, name, parameters, arguments, success, place) \
+  FILLS_AND(type, name, parameters, arguments, success, place, heard_from_outside())
 WAITS(pid_t, wait, (int* status), (status), result > 0, status)
 WAITS(pid_t, waitpid, (pid_t process, int* status, int options), (process, status, options), result > 0,
       status)

@@ -68,16 +68,6 @@ void arm_thread_finish() {
   thread_state.finish_armed = pthread_setspecific(finish_key, reinterpret_cast<void*>(1)) == 0;
 }
 
-void block_all_signals(uint64_t* old_mask) {
-  uint64_t const all = ~uint64_t{0};
-  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
-                     reinterpret_cast<long>(old_mask), sizeof all);
-}
-
-void set_signal_mask(uint64_t mask) {
-  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), 0, sizeof mask);
-}
-
 void wait_until_introduced(Launch& launch) {
   while (__atomic_load_n(&launch.introduced, __ATOMIC_ACQUIRE) == 0) {
     futex(&launch.introduced, FUTEX_WAIT_PRIVATE, 0);

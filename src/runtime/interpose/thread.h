@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/interpose/interpose.h"
+#include "runtime/platform/signal_mask.h"
 
 namespace deadheat::interpose {
 
@@ -23,8 +24,8 @@ struct Launch {
 template <class Create>
 int launch(Launch& launch, lane::Pc pc, int success, Create create);
 
-void block_all_signals(uint64_t* old_mask);
-void set_signal_mask(uint64_t mask);
+using platform::block_all_signals;
+using platform::set_signal_mask;
 void wait_until_introduced(Launch& launch);
 // In the child: introduces it. `launch` is gone when this returns.
 void thread_entered(Launch* launch);

@@ -9,6 +9,7 @@
 #include "runtime/monitor_abi.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/options.h"
+#include "runtime/platform/signal_mask.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 
@@ -186,10 +187,8 @@ void end_if_alone(char* stack, uint64_t* alone_since) {
 void start_helper() {
   auto* const stack = static_cast<char*>(platform::try_map_pages(kStackBytes));
   if (stack == nullptr) return;
-  uint64_t const all = ~uint64_t{0};
   uint64_t old = 0;
-  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
-                     reinterpret_cast<long>(&old), 8);
+  platform::block_all_signals(&old);
   long const flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                      CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID;
   char* const top = stack + kStackBytes - 64;
@@ -212,7 +211,7 @@ void start_helper() {
       : "a"(SYS_clone), "D"(flags), "S"(top), "d"(id), [run] "r"(&run_helper), [stack] "r"(stack),
         "r"(child_id)
       : "rcx", "r11", "r8", "memory");
-  platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&old), 0, 8);
+  platform::set_signal_mask(old);
   if (platform::failed(result))
     platform::sys_munmap(stack, kStackBytes);
   else

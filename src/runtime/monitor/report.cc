@@ -1,7 +1,5 @@
 #include "runtime/monitor/report.h"
 
-#include <signal.h>
-
 #include "runtime/monitor/pace.h"
 #include "runtime/platform/benign_ranges.h"
 #include "runtime/platform/memory.h"
@@ -10,8 +8,8 @@
 #include "runtime/platform/pair_table.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
+#include "runtime/platform/signal_mask.h"
 #include "runtime/platform/spinlock.h"
-#include "runtime/platform/syscalls.h"
 
 namespace deadheat::monitor {
 namespace {
@@ -26,14 +24,12 @@ platform::Spinlock report_lock;
 class ReportGuard {
  public:
   ReportGuard() {
-    uint64_t const all = ~uint64_t{0};
-    platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
-                       reinterpret_cast<long>(&mask_), 8);
+    platform::block_all_signals(&mask_);
     report_lock.lock();
   }
   ~ReportGuard() {
     report_lock.unlock();
-    platform::syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask_), 0, 8);
+    platform::set_signal_mask(mask_);
   }
   ReportGuard(const ReportGuard&) = delete;
   ReportGuard& operator=(const ReportGuard&) = delete;

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "runtime/platform/options.h"
+#include "runtime/platform/signal_mask.h"
 #include "runtime/platform/syscalls.h"
 
 namespace deadheat::platform {
@@ -36,10 +37,8 @@ const char* find_tool(const char* chosen) {
 }
 
 bool start_tool(const char* path, const char* const* arguments, const int* descriptors, unsigned count) {
-  uint64_t all = ~uint64_t{0};
   uint64_t mask = 0;
-  syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all), reinterpret_cast<long>(&mask),
-           sizeof mask);
+  block_all_signals(&mask);
   // Twice, so that the tool is nobody's child here: the first process sends no signal when it ends and is
   // invisible to the program's own wait(). Both share our memory until they are gone or run another program,
   // so nothing is copied.
@@ -47,7 +46,7 @@ bool start_tool(const char* path, const char* const* arguments, const int* descr
   if (first == 0) {
     long const second = syscall6(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0);
     if (second == 0) {
-      syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), 0, sizeof mask);
+      set_signal_mask(mask);
       become(path, arguments, descriptors, count);
     }
     syscall6(SYS_exit, failed(second) ? 1 : 0);
@@ -58,7 +57,7 @@ bool start_tool(const char* path, const char* const* arguments, const int* descr
            -EINTR) {
     }
   }
-  syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), 0, sizeof mask);
+  set_signal_mask(mask);
   return status == 0;
 }
 
