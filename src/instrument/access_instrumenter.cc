@@ -198,6 +198,15 @@ void AccessInstrumenter::emit_check(IRBuilderBase& builder, AccessKind kind, Val
   const DataLayout& layout = builder.GetInsertBlock()->getDataLayout();
   const bool is_write = kind == AccessKind::kWrite;
   const std::string name = is_write ? "__dh_write" : "__dh_read";
+  const bool has_unaligned_hook =
+      alignment.value() < std::min<uint64_t>(size, 8) && size <= 16 && isPowerOf2_64(size);
+  if (has_unaligned_hook && (!is_write || size == 16 || (stored && has_pieces(stored->getType())))) {
+    ++statistics_.checks;
+    SmallVector<Value*, 2> arguments{address};
+    if (is_write && size != 16) arguments.push_back(piece_of(builder, stored, 0, size, layout));
+    hooks_.call(builder, name + "_unaligned" + std::to_string(size), arguments);
+    return;
+  }
   const SmallVector<Piece, kMaxPieces> pieces = pieces_of(size, alignment);
   const bool wants_values = is_write && !pieces.empty() && pieces.front().size != 16;
   // A write whose value is not at hand must not claim one.

@@ -24,7 +24,7 @@ TEST(Accesses, EachNaturallyAlignedSizeHasItsHook) {
               ElementsAre("read1", "read2", "write1", "write2", "write4", "write8", "read8", "read16"));
 }
 
-TEST(Accesses, UnalignedOnesAreCutIntoAlignedPieces) {
+TEST(Accesses, UnalignedOnesHaveOneCheckAndLargerOnesAreCutIntoAlignedPieces) {
   Instrumented f(R"(
     define void @f(ptr %p) {
       %1 = load i64, ptr %p, align 4
@@ -45,12 +45,24 @@ TEST(Accesses, UnalignedOnesAreCutIntoAlignedPieces) {
     define void @j(ptr %p, i32 %v) {
       store i32 %v, ptr %p, align 2
       ret void
-    })");
-  EXPECT_THAT(f.checks("f"), ElementsAre("read4", "read4"));
+    }
+    define void @k(ptr %p, <2 x i64> %v) {
+      store <2 x i64> %v, ptr %p, align 1
+      %1 = load <2 x i64>, ptr %p, align 8
+      ret void
+    }
+    define void @l(ptr %p) {
+      %1 = load <4 x i64>, ptr %p, align 1
+      ret void
+    })",
+                 "-all");
+  EXPECT_THAT(f.checks("f"), ElementsAre("read_unaligned8"));
   EXPECT_THAT(f.checks("g"), ElementsAre("read8", "read8", "read8", "read8"));
   EXPECT_THAT(f.checks("h"), ElementsAre("read8", "read2"));
-  EXPECT_THAT(f.checks("i"), ElementsAre("read_range"));
-  EXPECT_THAT(f.checks("j"), ElementsAre("write2", "write2"));
+  EXPECT_THAT(f.checks("i"), ElementsAre("read_unaligned8"));
+  EXPECT_THAT(f.checks("j"), ElementsAre("write_unaligned4"));
+  EXPECT_THAT(f.checks("k"), ElementsAre("write_unaligned16", "read8", "read8"));
+  EXPECT_THAT(f.checks("l"), ElementsAre("read_range"));
 }
 
 TEST(Accesses, WritesSayTheirValue) {

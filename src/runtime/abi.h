@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 2u
+#define DEADHEAT_ABI_VERSION 3u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -36,19 +36,23 @@
 //
 // A cell is two halves; each half describes one access that is not yet superseded (src/runtime/watch/cell.h):
 //
-//   63..22 epoch of the access: slot (17 bits), clock (25 bits)
+//   63..23 epoch of the access: slot (17 bits), clock (24 bits)
+//   22     in the first half: the cell is long, all that it knows is elsewhere, and what stands here repeats
+//          some of it for the hooks
 //   21..10 half of the number of the cell's pair of stacks
-//    9     the access was atomic; in the first half without any bytes: the cell is "fat", what it knows is
-//    elsewhere 8     the access was a write 7..0  which bytes of the granule it touched
+//    9     the access was atomic
+//    8     the access was a write
+//    7..0  which bytes of the granule it touched
 
 enum {
   kDhChunkBits = 24,      // a chunk of shadow covers 16 MiB of the program's memory
   kDhDirectoryBits = 23,  // 2^47 bytes of user address space
-  kDhEpochShift = 22,
-  kDhClockBits = 25,
+  kDhEpochShift = 23,
+  kDhClockBits = 24,
   kDhSlotBits = 64 - kDhEpochShift - kDhClockBits,
   kDhWriteBit = 1 << 8,
   kDhAtomicBit = 1 << 9,
+  kDhLongBit = 1 << 22,
   // A thread's labels never run ahead of its current epoch by more than this, nor wrap within a slot; so "is
   // this my own access, made since the last release that counts?" is one subtraction and one comparison.
   kDhLabelWindowBits = 12,
@@ -112,9 +116,8 @@ DH_HOOK void __dh_resume(DhFrame* frame);
 DH_HOOK void __dh_end_of_life(void* address, size_t size);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Plain accesses. Sizes 1, 2, 4, 8, 16 that are naturally aligned have hooks of their own; everything else
-// says its size. Writes say the value about to be written (for 16 bytes: none), which only a report ever
-// looks at.
+// Plain accesses. Sizes 1, 2, 4, 8, 16 have hooks of their own; everything else says its size. Writes say the
+// value about to be written (for 16 bytes: none), which only a report ever looks at.
 DH_HOOK void __dh_read1(const void* address);
 DH_HOOK void __dh_read2(const void* address);
 DH_HOOK void __dh_read4(const void* address);
@@ -125,6 +128,15 @@ DH_HOOK void __dh_write2(void* address, uint64_t value);
 DH_HOOK void __dh_write4(void* address, uint64_t value);
 DH_HOOK void __dh_write8(void* address, uint64_t value);
 DH_HOOK void __dh_write16(void* address);
+// The same of any alignment.
+DH_HOOK void __dh_read_unaligned2(const void* address);
+DH_HOOK void __dh_read_unaligned4(const void* address);
+DH_HOOK void __dh_read_unaligned8(const void* address);
+DH_HOOK void __dh_read_unaligned16(const void* address);
+DH_HOOK void __dh_write_unaligned2(void* address, uint64_t value);
+DH_HOOK void __dh_write_unaligned4(void* address, uint64_t value);
+DH_HOOK void __dh_write_unaligned8(void* address, uint64_t value);
+DH_HOOK void __dh_write_unaligned16(void* address);
 DH_HOOK void __dh_read_range(const void* address, size_t size);  // any size and alignment
 DH_HOOK void __dh_write_range(void* address, size_t size);
 // An object's virtual table is set: a write if that changes it, a read if it stands there already.
@@ -136,6 +148,9 @@ DH_HOOK void __dh_write_strided(void* address, size_t size, int64_t stride, uint
 // The slow paths behind the hooks above; hot hooks only.
 DH_HOOK DH_SLOW void __dh_read_slow(const void* address, uint32_t size);
 DH_HOOK DH_SLOW void __dh_write_slow(void* address, uint32_t size, uint64_t value);
+// For accesses that need not lie within one granule.
+DH_HOOK DH_SLOW void __dh_read_across(const void* address, uint32_t size);
+DH_HOOK DH_SLOW void __dh_write_across(void* address, uint32_t size, uint64_t value);
 
 // Memory intrinsics and calls to the functions of these names: checked, then done.
 DH_HOOK void* __dh_memcpy(void* to, const void* from, size_t size);

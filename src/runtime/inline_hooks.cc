@@ -18,11 +18,18 @@
 #ifdef DEADHEAT_LANE_WATCH
 DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, const void* caller);
 DH_C DH_SLOW void deadheat_write_slow_at(void* address, uint32_t size, uint64_t value, const void* caller);
+DH_C DH_SLOW void deadheat_read_across_at(const void* address, uint32_t size, const void* caller);
+DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_t value, const void* caller);
 #define DH_READ_SLOW(address, size) deadheat_read_slow_at(address, size, __builtin_return_address(0))
+#define DH_READ_ACROSS(address, size) deadheat_read_across_at(address, size, __builtin_return_address(0))
+#define DH_WRITE_ACROSS(address, size, value) \
+  deadheat_write_across_at(address, size, value, __builtin_return_address(0))
 #define DH_WRITE_SLOW(address, size, value) \
   deadheat_write_slow_at(address, size, value, __builtin_return_address(0))
 #else
 #define DH_READ_SLOW(address, size) __dh_read_slow(address, size)
+#define DH_READ_ACROSS(address, size) __dh_read_across(address, size)
+#define DH_WRITE_ACROSS(address, size, value) __dh_write_across(address, size, value)
 #define DH_WRITE_SLOW(address, size, value) __dh_write_slow(address, size, value)
 #endif
 
@@ -76,6 +83,22 @@ DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
   DH_WRITE_SLOW(at, size, value);
 }
 
+DH_ALWAYS_INLINE bool within_granule(const void* address, uint32_t size) {
+  return (reinterpret_cast<uintptr_t>(address) & 7) <= 8 - size;
+}
+DH_ALWAYS_INLINE void read_unaligned(const void* address, uint32_t size) {
+  if (within_granule(address, size))
+    read(address, size);
+  else
+    DH_READ_ACROSS(address, size);
+}
+DH_ALWAYS_INLINE void write_unaligned(void* address, uint32_t size, uint64_t value) {
+  if (within_granule(address, size))
+    write(address, size, value);
+  else
+    DH_WRITE_ACROSS(address, size, value);
+}
+
 }  // namespace
 
 void __dh_read1(const void* address) { read(address, 1); }
@@ -94,6 +117,14 @@ void __dh_write16(void* address) {
   write(address, 8, 0);
   write(static_cast<char*>(address) + 8, 8, 0);
 }
+void __dh_read_unaligned2(const void* address) { read_unaligned(address, 2); }
+void __dh_read_unaligned4(const void* address) { read_unaligned(address, 4); }
+void __dh_read_unaligned8(const void* address) { read_unaligned(address, 8); }
+void __dh_read_unaligned16(const void* address) { DH_READ_ACROSS(address, 16); }
+void __dh_write_unaligned2(void* address, uint64_t value) { write_unaligned(address, 2, value); }
+void __dh_write_unaligned4(void* address, uint64_t value) { write_unaligned(address, 4, value); }
+void __dh_write_unaligned8(void* address, uint64_t value) { write_unaligned(address, 8, value); }
+void __dh_write_unaligned16(void* address) { DH_WRITE_ACROSS(address, 16, 0); }
 
 DhFrame* __dh_enter(const void* return_address) {
   DhFrame* const frame = __dh_hot.next_frame;

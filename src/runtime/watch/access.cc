@@ -41,12 +41,16 @@ constexpr bool as_strong(uint64_t a, uint64_t b) {
 }
 static_assert(conflicting(Record::kWrite, 0) == conflict({true, false}, {false, false}));
 
+// Is `old` an access of the thread that makes `now`, of the present label? Of one thread the later label is
+// the larger number; labels of other slots are out of reach.
+constexpr bool of_present(uint64_t old, uint64_t now) {
+  return (old & kEpochBits) - (now & kEpochBits) < (uint64_t{1} << kDhLabelWindowBits);
+}
+
 inline bool covers(const Record& old, const Record& access) {
   uint64_t const a = old.bits();
   uint64_t const b = access.bits();
-  // Of one thread the later label is the larger number; labels of other slots are out of reach.
-  return (a & kEpochBits) - (b & kEpochBits) < (uint64_t{1} << kDhLabelWindowBits) &&
-         (~a & b & kMaskBits) == 0 && as_strong(a, b);
+  return of_present(a, b) && (~a & b & kMaskBits) == 0 && as_strong(a, b);
 }
 
 // Applies `access` to `records`, of which there is room for one more. Returns the new count.
@@ -66,8 +70,10 @@ inline unsigned apply(Thread* thread, Record* records, unsigned count, Record ac
         ordered = true;
       }
       if (ordered && as_strong(now, old)) {
-        old &= ~mask;
-        if ((old & kMaskBits) == 0) continue;
+        if ((old & kMaskBits & ~mask) == 0) continue;
+        // What a thread reads whole and writes in parts, in turn, is to stay covered whole: its own records
+        // of the present keep the bytes that are superseded.
+        if (!of_present(old, now)) old &= ~mask;
       }
     }
     if (((old ^ now) & ~kMaskBits) == 0) {
@@ -244,6 +250,7 @@ void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record
   fat->reserve(fat->count + 1u);
   fat->count = static_cast<uint16_t>(apply(thread, fat->records(), fat->count, access, granule, races));
   fat->bring_back();
+  fat->show();
 }
 
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
@@ -289,6 +296,7 @@ void forget_in_fat(DhCell* cell, uint8_t mask) {
     if (r.mask != 0) records[kept++] = r;
   }
   fat->count = static_cast<uint16_t>(kept);
+  fat->show();
   fat->lock.unlock();
 }
 

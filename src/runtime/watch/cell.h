@@ -13,6 +13,7 @@
 
 #include "detect/access_rules.h"
 #include "runtime/abi.h"
+#include "runtime/platform/growing.h"
 #include "runtime/watch/epoch.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/versioned_lock.h"
@@ -88,8 +89,8 @@ struct alignas(64) FatCell {
   uint8_t capacity_log;  // 0: the records stand here; otherwise there is room for 2^this of them elsewhere
   bool has_syncs;
   DhCell* owner;
-  Record
-      few[kFew];  // or first a pointer to more of them, or to the next free FatCell; last the list of syncs
+  Record few[kFew];  // or first a pointer to more of them, or the name of the next free FatCell; last the
+                     // list of syncs
 
   bool is_elsewhere() const { return __atomic_load_n(&capacity_log, __ATOMIC_RELAXED) != 0; }
   void* elsewhere() const {
@@ -108,6 +109,19 @@ struct alignas(64) FatCell {
   }
   void release_records();
 
+  // Brings the cell up to date: it repeats the latest plain access, and with it another one of the same time
+  // or, failing that, of another thread. A write stands first, where its hook looks.
+  // REQUIRES: the lock is held, unless nobody else knows of the FatCell yet.
+  void show();
+
+  // While it is on the free list.
+  DhCell next_free() const {
+    DhCell next;
+    __builtin_memcpy(&next, few, sizeof next);
+    return next;
+  }
+  void set_next_free(const DhCell& next) { __builtin_memcpy(few, &next, sizeof next); }
+
   SyncVar* syncs() const { return has_syncs ? *sync_list() : nullptr; }
   void set_syncs(SyncVar* first);
 
@@ -120,9 +134,29 @@ struct alignas(64) FatCell {
 };
 static_assert(sizeof(FatCell) == 64);
 
-constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & (kDhAtomicBit | 0xff)) == kDhAtomicBit; }
-inline FatCell* fat_of(const DhCell& cell) { return reinterpret_cast<FatCell*>(cell.half[1]); }
-inline DhCell cell_for(FatCell* fat) { return {{kDhAtomicBit, reinterpret_cast<uint64_t>(fat)}}; }
+// A long cell names its FatCell in one of two ways: by a pointer in the second half; or by number where the
+// short form names a pair of stacks, and then both halves are free to repeat two of the accesses, so that
+// hooks find what is covered without a look at the FatCell. It is by pointer while there is no plain access
+// to repeat, and where the numbers have run out.
+constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & kDhLongBit) != 0; }
+constexpr bool is_by_pointer(const DhCell& long_cell) { return (long_cell.half[0] & 0xff) == 0; }
+using FatNumber = uint32_t;  // 0: none
+constexpr FatNumber number_of(const DhCell& long_cell) {
+  return is_by_pointer(long_cell) ? static_cast<FatNumber>(long_cell.half[0] >> kDhEpochShift)
+                                  : shape_of(long_cell);
+}
+extern platform::Growing<FatCell, kShapeBits> numbered_fats;
+inline FatCell* fat_of(const DhCell& cell) {
+  return is_by_pointer(cell) ? reinterpret_cast<FatCell*>(cell.half[1]) : &numbered_fats[shape_of(cell)];
+}
+inline DhCell cell_by_pointer(FatCell* fat, FatNumber number) {
+  return {{kDhLongBit | static_cast<uint64_t>(number) << kDhEpochShift, reinterpret_cast<uint64_t>(fat)}};
+}
+constexpr DhCell cell_by_number(FatNumber number, uint64_t first, uint64_t second) {
+  constexpr uint32_t kLow = (1u << kHalfShapeBits) - 1;
+  return {{first | kDhLongBit | static_cast<uint64_t>(number >> kHalfShapeBits) << kHalfShapeShift,
+           second | static_cast<uint64_t>(number & kLow) << kHalfShapeShift}};
+}
 
 // Both halves at once: processors with AVX promise that an aligned 16-byte load is atomic.
 inline DhCell load_cell(const DhCell* cell) {
@@ -132,10 +166,12 @@ inline DhCell load_cell(const DhCell* cell) {
   return {{static_cast<uint64_t>(both[0]), static_cast<uint64_t>(both[1])}};
 }
 
-// For memory that is nobody else's: not atomic with what others do to the cell.
-inline void clear_private_cell(DhCell* cell) {
+// For memory that is nobody else's, and for long cells, with the FatCell locked: not atomic with what others
+// do to the cell.
+inline void store_cell(DhCell* cell, const DhCell& value) {
   using Vector = long long __attribute__((vector_size(16)));
-  __asm__ volatile("movdqa %1, %0" : "=m"(*cell) : "x"(Vector{}) : "memory");
+  Vector const both{static_cast<long long>(value.half[0]), static_cast<long long>(value.half[1])};
+  __asm__ volatile("movdqa %1, %0" : "=m"(*cell) : "x"(both) : "memory");
 }
 
 inline bool compare_and_swap_cell(DhCell* cell, const DhCell& expected, const DhCell& desired) {

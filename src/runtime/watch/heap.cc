@@ -79,10 +79,8 @@ SmallBlock load(const SmallBlock* place) {
   return {words.half[0], static_cast<uint32_t>(words.half[1]), static_cast<uint32_t>(words.half[1] >> 32)};
 }
 void store(SmallBlock* place, const SmallBlock& block) {
-  using Vector = long long __attribute__((vector_size(16)));
-  Vector const words{static_cast<long long>(block.size_and_offset),
-                     static_cast<long long>(block.stack | static_cast<uint64_t>(block.thread) << 32)};
-  __asm__ volatile("movdqa %1, %0" : "=m"(*place) : "x"(words) : "memory");
+  store_cell(reinterpret_cast<DhCell*>(place),
+             {{block.size_and_offset, block.stack | static_cast<uint64_t>(block.thread) << 32}});
 }
 
 // The offset counts from 1, so that a block of no bytes is not nothing.

@@ -103,8 +103,8 @@ __attribute__((always_inline)) inline bool covered_in_long_cell(Thread* thread, 
 
 __attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) &&
-      quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  if (may_be_quick(thread) && quickest_access<false>(thread, at, bytes_at(at, size), size, pc)) {
     return;
   }
   read_slowest(address, size, pc);
@@ -112,9 +112,9 @@ __attribute__((noinline, preserve_most)) void read_slower(const void* address, u
 __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32_t size, uintptr_t pc,
                                                            uint64_t value) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) &&
-      (quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc) ||
-       covered_in_long_cell<true>(thread, address, size))) {
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  if (may_be_quick(thread) && (quickest_access<true>(thread, at, bytes_at(at, size), size, pc) ||
+                               covered_in_long_cell<true>(thread, address, size))) {
     return;
   }
   write_slowest(address, size, pc, value);
@@ -122,7 +122,8 @@ __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32
 
 __attribute__((noinline, preserve_most)) void read_again(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && (renews_read(thread, reinterpret_cast<uintptr_t>(address), size, pc) ||
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  if (may_be_quick(thread) && (renews_read(thread, at, bytes_at(at, size), size, pc) ||
                                covered_in_long_cell<false>(thread, address, size))) {
     return;
   }
@@ -131,16 +132,51 @@ __attribute__((noinline, preserve_most)) void read_again(const void* address, ui
 
 __attribute__((always_inline)) inline void read_not_alone(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && supersedes_one<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc))
-    return;
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  if (may_be_quick(thread) && supersedes_one<false>(thread, at, bytes_at(at, size), size, pc)) return;
   read_again(address, size, pc);
 }
 __attribute__((always_inline)) inline void write_not_alone(void* address, uint32_t size, uint64_t value,
                                                            uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && supersedes_one<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc))
-    return;
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  if (may_be_quick(thread) && supersedes_one<true>(thread, at, bytes_at(at, size), size, pc)) return;
   write_slower(address, size, pc, value);
+}
+
+// An access of at most 16 bytes that need not lie within one granule. True: there was nothing to do, or it is
+// done.
+template <bool kWrite>
+__attribute__((always_inline)) inline bool covered_across(uintptr_t address, uint32_t size) {
+  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+  if (__builtin_expect(chunk == nullptr || (address ^ (address + size - 1)) >> kDhChunkBits != 0, 0))
+    return false;
+  const DhCell* cell = chunk + cell_index(address);
+  for (uint64_t mask = bytes_at(address, size); mask != 0; mask >>= 8, ++cell) {
+    if (!is_covered(cell, __dh_hot.floor, (mask & 0xff) | (kWrite ? uint64_t{kDhWriteBit} : 0))) return false;
+  }
+  return true;
+}
+__attribute__((noinline, preserve_most)) void read_uncovered_across(uintptr_t address, uint32_t size,
+                                                                    uintptr_t pc) {
+  if (Thread* const thread = current_thread;
+      !may_be_quick(thread) || !quickest_across<false>(thread, address, size, pc))
+    slow(address, size, AccessType::kRead, pc, 0, false);
+}
+__attribute__((noinline, preserve_most)) void write_uncovered_across(uintptr_t address, uint32_t size,
+                                                                     uint64_t value, uintptr_t pc) {
+  if (Thread* const thread = current_thread;
+      !may_be_quick(thread) || !quickest_across<true>(thread, address, size, pc))
+    slow(address, size, AccessType::kWrite, pc, value, size <= sizeof value);
+}
+__attribute__((always_inline)) inline void read_across(const void* address, uint32_t size, uintptr_t pc) {
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  if (!covered_across<false>(at, size)) read_uncovered_across(at, size, pc);
+}
+__attribute__((always_inline)) inline void write_across(void* address, uint32_t size, uint64_t value,
+                                                        uintptr_t pc) {
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  if (!covered_across<true>(at, size)) write_uncovered_across(at, size, value, pc);
 }
 }  // namespace
 
@@ -157,6 +193,18 @@ __attribute__((naked)) void __dh_read_slow(const void*, uint32_t) {
 __attribute__((naked)) void __dh_write_slow(void*, uint32_t, uint64_t) {
   __asm__("cmpb $0, deadheat_alone(%rip)\n\tje deadheat_write_slow\n\tret");
 }
+DH_C DH_SLOW void deadheat_read_across(const void* address, uint32_t size) {
+  read_across(address, size, DH_PC);
+}
+DH_C DH_SLOW void deadheat_write_across(void* address, uint32_t size, uint64_t value) {
+  write_across(address, size, value, DH_PC);
+}
+__attribute__((naked)) void __dh_read_across(const void*, uint32_t) {
+  __asm__("cmpb $0, deadheat_alone(%rip)\n\tje deadheat_read_across\n\tret");
+}
+__attribute__((naked)) void __dh_write_across(void*, uint32_t, uint64_t) {
+  __asm__("cmpb $0, deadheat_alone(%rip)\n\tje deadheat_write_across\n\tret");
+}
 
 // For hooks that were not inlined (inline_hooks.cc).
 DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, const void* caller) {
@@ -166,6 +214,14 @@ DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, cons
 DH_C DH_SLOW void deadheat_write_slow_at(void* address, uint32_t size, uint64_t value, const void* caller) {
   if (nobody_to_race_with()) return;
   write_not_alone(address, size, value, reinterpret_cast<uintptr_t>(caller));
+}
+DH_C DH_SLOW void deadheat_read_across_at(const void* address, uint32_t size, const void* caller) {
+  if (nobody_to_race_with()) return;
+  read_across(address, size, reinterpret_cast<uintptr_t>(caller));
+}
+DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_t value, const void* caller) {
+  if (nobody_to_race_with()) return;
+  write_across(address, size, value, reinterpret_cast<uintptr_t>(caller));
 }
 
 void __dh_read_range(const void* address, size_t size) {

@@ -13,6 +13,7 @@
 
 #include "runtime/abi.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/covered.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/stacks.h"
@@ -99,6 +100,13 @@ struct Change {
 constexpr uint32_t kAlone = 7;  // no Move: the access is all there is
 constexpr uint32_t kNotQuick = ~0u;
 
+// Is `half` a read of the thread that makes the write `now`, of the present label? Then it keeps the bytes
+// that are written: what a thread reads whole and writes in parts, in turn, stays covered whole.
+constexpr bool keeps_bytes(uint64_t half, uint64_t now) {
+  constexpr uint64_t kWindow = uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits);
+  return (half & (kDhWriteBit | kDhAtomicBit)) == 0 && (half | 0x3ff) - (now & ~uint64_t{0x3ff}) < kWindow;
+}
+
 // The cell h0, h1 after the access `now`, whatever everybody may know.
 template <bool kWrite>
 __attribute__((always_inline)) inline Change plain_change_of(const Thread* thread, uint64_t h0, uint64_t h1,
@@ -127,7 +135,7 @@ __attribute__((always_inline)) inline Change plain_change_of(const Thread* threa
   // More bytes of this thread's own, of the same label and kind; the other half must not be concerned, or be
   // a write that this read saw.
   uint64_t const same = now & ~uint64_t{0xff};
-  if ((h0 & ~(kHalfShape | 0xff)) == same && (m1 & mask) == 0) {
+  if ((h0 & ~(kHalfShape | 0xff)) == same && ((m1 & mask) == 0 || (kWrite && keeps_bytes(h1, now)))) {
     return {h0 | mask, h1, number(Move::kIntoFirst) | static_cast<uint32_t>(m0 << 8 | mask) << 3};
   }
   if (m1 != 0 && (h1 & ~(kHalfShape | 0xff)) == same) {
@@ -135,8 +143,10 @@ __attribute__((always_inline)) inline Change plain_change_of(const Thread* threa
     return {h0, h1 | mask, number(Move::kIntoSecond) | static_cast<uint32_t>(m1 << 8 | mask) << 3};
   }
   if (m1 != 0) return kNo;
-  // One record of other bytes, or a write of more bytes than this read's.
-  if ((m0 & mask) != 0 && (kWrite || !first_writes || !ordered(thread, h0))) return kNo;
+  // One record of other bytes, or a write of more bytes than this read's, or this thread's read of more bytes
+  // than this write's.
+  if ((m0 & mask) != 0 && (kWrite ? !keeps_bytes(h0, now) : !first_writes || !ordered(thread, h0)))
+    return kNo;
   return kWrite || !first_writes ? Change{now, h0, number(Move::kBeforeFirst)}
                                  : Change{h0, now, number(Move::kAfterFirst)};
 }
@@ -256,13 +266,18 @@ __attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, c
 
 }  // namespace quick
 
+// The bytes of the granule of `address`, and in higher bits those of the next ones.
+constexpr uint64_t bytes_at(uintptr_t address, uint32_t size) {
+  return ((uint64_t{1} << size) - 1) << (address & 7);
+}
+
 // What most accesses find, in as few registers as it takes, because each of them is saved and restored: a
 // cell that has nothing, or one record, which this access supersedes or adds bytes to. False: nothing was
-// done. REQUIRES, as those that follow: thread->may_be_quick().
+// done. `mask` are the bytes of the granule, `size` is that of the access as a whole.
+// REQUIRES, as those that follow: thread->may_be_quick().
 template <bool kWrite>
-__attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintptr_t address, uint32_t size,
-                                                          uintptr_t pc) {
-  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+__attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintptr_t address, uint64_t mask,
+                                                          uint32_t size, uintptr_t pc) {
   DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
   if (__builtin_expect(cells == nullptr || mask > 0xff, 0)) return false;
   size_t const index = cell_index(address);
@@ -270,7 +285,7 @@ __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintpt
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
   // A second record, a long cell, or atomic accesses.
-  if ((h1 & ~quick::kHalfShape) != 0 || (h0 & kDhAtomicBit) != 0) return false;
+  if ((h1 & ~quick::kHalfShape) != 0 || (h0 & (kDhAtomicBit | kDhLongBit)) != 0) return false;
   const DhHot* const hot = thread->hot;
   uint64_t next0 = hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
   bool const adds = ((h0 ^ next0) & ~(quick::kHalfShape | 0xff)) == 0 && (h0 & 0xff & ~mask) != 0;
@@ -297,17 +312,16 @@ __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintpt
 // What two threads do that both read something again and again, a table or a setting: the cell has a read of
 // this thread, which this one supersedes, and another thread's, which it knows nothing of. (So not everybody
 // knows that one, and whether everybody knows the first does not matter: it goes in any case.)
-__attribute__((always_inline)) inline bool renews_read(Thread* thread, uintptr_t address, uint32_t size,
-                                                       uintptr_t pc) {
+__attribute__((always_inline)) inline bool renews_read(Thread* thread, uintptr_t address, uint64_t mask,
+                                                       uint32_t size, uintptr_t pc) {
   DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
   if (__builtin_expect(cells == nullptr, 0)) return false;
   DhCell* const cell = cells + cell_index(address);
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
-  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
   const DhHot* const hot = thread->hot;
   uint64_t const now = hot->floor | mask;
-  constexpr uint64_t kNeither = kDhWriteBit | kDhAtomicBit;
+  constexpr uint64_t kNeither = kDhWriteBit | kDhAtomicBit | kDhLongBit;
   if (((h0 ^ now) >> (64 - kDhSlotBits)) != 0 || (h1 & 0xff) == 0 ||
       ((h0 | h1) & (kNeither | (~mask & 0xff))) != 0 || quick::ordered(thread, h1)) {
     return false;
@@ -325,9 +339,8 @@ __attribute__((always_inline)) inline bool renews_read(Thread* thread, uintptr_t
 // What is nearly always there otherwise: records that this one supersedes, a write that this read saw, what
 // everybody knows.
 template <bool kWrite>
-__attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, uint32_t size,
-                                                           uintptr_t pc) {
-  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+__attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, uint64_t mask,
+                                                           uint32_t size, uintptr_t pc) {
   DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
   if (__builtin_expect(cells == nullptr || mask > 0xff, 0)) return false;
   size_t const index = cell_index(address);
@@ -335,8 +348,8 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   // Not necessarily of one moment: the compare-and-swap looks at both.
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
-  // Fat, or an atomic access among them.
-  if (((h0 | h1) & kDhAtomicBit) != 0) return false;
+  // A long one, or an atomic access among them.
+  if (((h0 | h1) & (kDhAtomicBit | kDhLongBit)) != 0) return false;
 
   quick::Place place;
   if (!quick::find_place(thread, pc, size | (kWrite ? kWriteSite : 0), &place)) return false;
@@ -353,6 +366,23 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   return quick::store(thread, cell, {{h0, h1}}, next);
 }
 
+// An access of at most 16 bytes that need not lie within one granule: each part in one of these ways. False:
+// it may have been done for some of the parts.
+template <bool kWrite>
+__attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintptr_t address, uint32_t size,
+                                                           uintptr_t pc) {
+  uint64_t mask = bytes_at(address, size);
+  for (uintptr_t at = address & ~uintptr_t{7}; mask != 0; mask >>= 8, at += 8) {
+    uint64_t const bytes = mask & 0xff;
+    const DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
+    uint64_t const need = bytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
+    if (chunk != nullptr && is_covered(chunk + cell_index(at), thread->hot->floor, need)) continue;
+    if (supersedes_one<kWrite>(thread, at, bytes, size, pc)) continue;
+    if (!kWrite && renews_read(thread, at, bytes, size, pc)) continue;
+    if (!quickest_access<kWrite>(thread, at, bytes, size, pc)) return false;
+  }
+  return true;
+}
 // An access within one granule whose stack is known already, whatever the cell. Races are told.
 __attribute__((preserve_most, noinline)) void known_access(Thread* thread, Chunk* chunk, DhCell* cell,
                                                            const AccessRequest& request, StackId stack);
@@ -378,7 +408,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   thread->span.note_used();
   for (int tries = 0; tries < 4; ++tries) {
     DhCell const old = load_cell(cell);
-    if (((old.half[0] | old.half[1]) & kDhAtomicBit) != 0) break;
+    if (((old.half[0] | old.half[1]) & (kDhAtomicBit | kDhLongBit)) != 0) break;
     quick::Change const change = quick::change_of<kWrite>(thread, old.half[0], old.half[1], now);
     if (change.how == quick::kNotQuick) break;
     ShapeId const shape =

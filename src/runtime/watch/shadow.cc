@@ -8,6 +8,9 @@
 DhCell* __dh_shadow[1u << kDhDirectoryBits];
 
 namespace deadheat::watch {
+
+platform::Growing<FatCell, kShapeBits> numbered_fats;
+
 namespace {
 
 uint64_t fat_count;
@@ -15,26 +18,29 @@ uint64_t fat_count;
 // FatCells are never given back: a thread that found one through a cell may lock it long after the cell went
 // another way, and must find a lock there.
 platform::Spinlock free_fats_lock;
-FatCell* free_fats;
+DhCell free_fats;  // by pointer, null if there is none
 
-// Locked, and nobody else's.
-FatCell* take_fat() {
-  FatCell* fat = nullptr;
+// Locked, and nobody else's. As a cell names it, by pointer.
+DhCell take_fat() {
+  DhCell taken;
   {
     platform::SpinGuard const guard(free_fats_lock);
-    fat = free_fats;
-    if (fat != nullptr) free_fats = static_cast<FatCell*>(fat->elsewhere());
+    taken = free_fats;
+    if (taken.half[1] != 0) free_fats = fat_of(taken)->next_free();
   }
-  if (fat == nullptr) fat = platform::make<FatCell>();
-  fat->lock.lock();
-  return fat;
+  if (taken.half[1] == 0) {
+    FatNumber const number = numbered_fats.append("shadow memory");
+    taken = cell_by_pointer(number != 0 ? &numbered_fats[number] : platform::make<FatCell>(), number);
+  }
+  fat_of(taken)->lock.lock();
+  return taken;
 }
 
 // REQUIRES: locked. It stays locked until it is on the list, so that nobody looks at the link.
-void give_back(FatCell* fat) {
+void give_back(FatCell* fat, FatNumber number) {
   platform::SpinGuard const guard(free_fats_lock);
-  fat->set_elsewhere(free_fats);
-  free_fats = fat;
+  fat->set_next_free(free_fats);
+  free_fats = cell_by_pointer(fat, number);
   fat->lock.unlock();
 }
 
@@ -72,9 +78,7 @@ void clear_cell(DhCell* cell) {
     }
     FatCell* const fat = lock_existing_fat(cell);
     if (fat == nullptr) continue;
-    compare_and_swap_cell(cell, cell_for(fat), DhCell{});
-    release_fat(fat);
-    give_back(fat);
+    thin_again(cell, fat, DhCell{});
     return;
   }
 }
@@ -177,9 +181,42 @@ void FatCell::set_syncs(SyncVar* first) {
 }
 
 void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin) {
-  compare_and_swap_cell(cell, cell_for(fat), thin);
+  FatNumber const number = number_of(*cell);
+  store_cell(cell, thin);
   release_fat(fat);
-  give_back(fat);
+  give_back(fat, number);
+}
+
+namespace {
+
+uint64_t repeated(const Record* record) { return record != nullptr ? pack_half(*record, 0) : 0; }
+
+}  // namespace
+
+void FatCell::show() {
+  FatNumber const number = number_of(*owner);
+  if (number == 0) return;
+  const Record* const all = records();
+  const Record* first = nullptr;
+  const Record* second = nullptr;
+  for (const Record* r = all + count; r-- != all;) {
+    if (r->atomic != 0) continue;
+    if (first == nullptr) {
+      first = r;
+    } else if (r->epoch().slot() != first->epoch().slot()) {
+      if (second == nullptr) second = r;
+    } else if (r->epoch_bits == first->epoch_bits) {
+      second = r;
+      break;
+    }
+  }
+  if (first == nullptr) return store_cell(owner, cell_by_pointer(this, number));
+  if (second != nullptr && second->write > first->write) {
+    const Record* const write = second;
+    second = first;
+    first = write;
+  }
+  store_cell(owner, cell_by_number(number, repeated(first), repeated(second)));
 }
 
 Chunk* make_chunk_for(uintptr_t address) {
@@ -193,7 +230,8 @@ FatCell* make_fat(Chunk* chunk, DhCell* cell) {
     if (FatCell* const fat = lock_existing_fat(cell)) return fat;
     DhCell const old = load_cell(cell);
     if (is_fat(old)) continue;
-    FatCell* const fat = take_fat();
+    DhCell const fresh = take_fat();
+    FatCell* const fat = fat_of(fresh);
     fat->owner = cell;
     StackPair const stacks = shape_stacks(shape_of(old));
     fat->reserve(2);
@@ -202,14 +240,14 @@ FatCell* make_fat(Chunk* chunk, DhCell* cell) {
     size_t const index = static_cast<size_t>(cell - chunk->cells);
     note_touched(chunk, index);
     __atomic_store_n(&chunk->may_be_fat[index / kPageCells], 1, __ATOMIC_RELAXED);
-    if (compare_and_swap_cell(cell, old, cell_for(fat))) {
+    if (compare_and_swap_cell(cell, old, fresh)) {
       __atomic_fetch_add(&fat_count, 1, __ATOMIC_RELAXED);
       return fat;
     }
     // Somebody else was faster.
     __atomic_fetch_add(&fat_count, 1, __ATOMIC_RELAXED);
     release_fat(fat);
-    give_back(fat);
+    give_back(fat, number_of(fresh));
   }
 }
 
@@ -241,8 +279,7 @@ void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
         if (is_fat(*cell))
           clear_cell(cell);
         else
-          clear_private_cell(
-              cell);  // the allocator has just given it out: only a stray access could interfere
+          store_cell(cell, {});  // the allocator has just given it out: only a stray access could interfere
       }
     };
     clear_cells(first, edge);

@@ -1,11 +1,14 @@
 #include "runtime/watch/stacks.h"
 
-#include "runtime/platform/memory.h"
+#include "runtime/platform/growing.h"
 #include "runtime/platform/print.h"
-#include "runtime/platform/syscalls.h"
 
 namespace deadheat::watch {
 namespace {
+
+using platform::Growing;
+
+constexpr char kTable[] = "the table of call stacks";
 
 enum class NodeKind : uint32_t { kFrame, kAccess, kComposite, kLockset };
 
@@ -25,40 +28,6 @@ struct Node {
 struct Shape {
   StackId first, second;
   uint32_t next;
-};
-
-// An append-only array of up to 2^Bits elements, mapped piece by piece; elements never move. Index 0 is never
-// used.
-template <class T, unsigned Bits>
-class Growing {
- public:
-  static constexpr uint32_t kPieceBits = 14;
-
-  T& operator[](uint32_t index) { return piece_[index >> kPieceBits][index & ((1u << kPieceBits) - 1)]; }
-
-  // 0 when full.
-  uint32_t append() {
-    uint32_t const index = __atomic_add_fetch(&count_, 1, __ATOMIC_RELAXED);
-    if (index >= (1u << Bits)) {
-      __atomic_sub_fetch(&count_, 1, __ATOMIC_RELAXED);
-      return 0;
-    }
-    T*& piece = piece_[index >> kPieceBits];
-    if (__atomic_load_n(&piece, __ATOMIC_ACQUIRE) == nullptr) {
-      size_t const size = sizeof(T) << kPieceBits;
-      T* fresh = static_cast<T*>(platform::map_pages(size, "the table of call stacks"));
-      T* expected = nullptr;
-      if (!__atomic_compare_exchange_n(&piece, &expected, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        platform::sys_munmap(fresh, size);
-      }
-    }
-    return index;
-  }
-  uint32_t count() const { return __atomic_load_n(&count_, __ATOMIC_RELAXED); }
-
- private:
-  T* piece_[1u << (Bits - kPieceBits)];
-  uint32_t count_;
 };
 
 constexpr uint32_t kHashBits = 19;
@@ -90,7 +59,7 @@ uint32_t find_or_insert(Growing<Node, Bits>& table, uint32_t* bucket, uint64_t w
         return id;  // a lost `fresh` is a hole, no more
     }
     if (fresh == 0) {
-      fresh = table.append();
+      fresh = table.append(kTable);
       if (fresh == 0) return 0;
       Node& n = table[fresh];
       n.word = word;
@@ -279,7 +248,7 @@ ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {
     }
     if (found != 0) break;
     if (fresh == 0) {
-      fresh = shapes.append();
+      fresh = shapes.append(kTable);
       if (fresh == 0) return kNoShape;
       shapes[fresh].first = first;
       shapes[fresh].second = second;

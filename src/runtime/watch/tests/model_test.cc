@@ -113,7 +113,15 @@ class Player {
     Bytes const b = bytes_[index];
     auto const address = reinterpret_cast<uintptr_t>(arena) + b.offset;
     bool const one_granule = (address & 7) + b.size <= 8;
-    if (one_granule && platform::options().filter == platform::Filter::kSpans) {
+    bool const by_spans = platform::options().filter == platform::Filter::kSpans;
+    if (!one_granule && by_spans && b.size <= 16 && t->may_be_quick()) {
+      uintptr_t const pc = kPcBase + index;
+      if (index % 2 == 0) remember_site(t, pc, current_frames(t), b.size | (write ? kWriteSite : 0));
+      if (write ? quickest_across<true>(t, address, b.size, pc)
+                : quickest_across<false>(t, address, b.size, pc))
+        return;
+    }
+    if (one_granule && by_spans) {
       if (Chunk* const chunk = existing_chunk(address)) {
         uint64_t const need =
             ((uint64_t{1} << b.size) - 1) << (address & 7) | (write ? uint64_t{kDhWriteBit} : 0);
@@ -122,8 +130,9 @@ class Player {
       uintptr_t const pc = kPcBase + index;
       // A site is known when it comes again: every second access is made to look as if it did.
       if (index % 2 == 0) remember_site(t, pc, current_frames(t), b.size | (write ? kWriteSite : 0));
-      if (t->may_be_quick() && (write ? quickest_access<true>(t, address, b.size, pc)
-                                      : quickest_access<false>(t, address, b.size, pc)))
+      if (t->may_be_quick() &&
+          (write ? quickest_access<true>(t, address, bytes_at(address, b.size), b.size, pc)
+                 : quickest_access<false>(t, address, bytes_at(address, b.size), b.size, pc)))
         return;
       if (write ? quick_access<true>(t, address, b.size, pc, 0)
                 : quick_access<false>(t, address, b.size, pc, 0))

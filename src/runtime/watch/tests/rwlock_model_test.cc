@@ -129,8 +129,9 @@ void play(const std::vector<Step>& steps, const std::vector<uint64_t*>& words) {
       if (is_covered(&chunk->cells[cell_index(address)], t->hot->floor, need)) continue;
     }
     if (i % 2 == 0) remember_site(t, pc, current_frames(t), s.size | (write ? kWriteSite : 0));
-    if (t->may_be_quick() && (write ? quickest_access<true>(t, address, s.size, pc)
-                                    : quickest_access<false>(t, address, s.size, pc)))
+    if (t->may_be_quick() &&
+        (write ? quickest_access<true>(t, address, bytes_at(address, s.size), s.size, pc)
+               : quickest_access<false>(t, address, bytes_at(address, s.size), s.size, pc)))
       continue;
     if (write ? quick_access<true>(t, address, s.size, pc, 0)
               : quick_access<false>(t, address, s.size, pc, 0))
