@@ -9,13 +9,14 @@
 // Because the operation itself happens under the lock, a load always belongs to the store it reads from.
 //
 // Most atomics never carry anything: counters, flags, marks that are relaxed. As long as nobody released to a
-// granule, its cell may stay short, and an operation that releases nothing is an access like any other:
-//   - Whoever is about to release makes the cell fat first. A load that finds the cell short after it has
-//     read the value has read one that carries nothing.
+// granule, its cell says so (`carries_nothing`), and an operation that releases nothing is an access like any
+// other:
+//   - Whoever is about to release makes the cell say otherwise first. A load that finds that nothing is
+//     carried after it has read the value has read one that carries nothing.
 //   - Stores and read-modify-writes are part of the order in which the location changes, and must know on
 //     which side of the first release they stand. They hold one of some locks that are shared by address
-//     (`quiet_lock`) from looking at the cell to having changed the value; who releases first makes the cell
-//     fat, then waits for that lock to be free.
+//     (`quiet_lock`) from looking at the cell to having changed the value; who releases changes the cell
+//     first, then waits for that lock to be free.
 #include "runtime/abi.h"
 #include "runtime/lane.h"
 #include "runtime/platform/spinlock.h"
@@ -98,8 +99,10 @@ class AtomicAccess {
     chunk_ = chunk_for(address_);
     if (chunk_ == nullptr) return;
     fat_ = lock_fat(chunk_, &chunk_->cells[cell_index(address_)]);
-    if (!fat_->has_syncs && (may_release || !thread_->fence_release.empty()))
+    if (!fat_->has_syncs && (may_release || !thread_->fence_release.empty())) {
+      find_or_make_sync(fat_, address_);
       platform::SpinGuard const quiet(quiet_lock(address_));
+    }
   }
 
   // REQUIRES: not finished.
@@ -280,7 +283,7 @@ class QuietAccess {
   Thread* thread() const { return thread_; }
   bool is_quiet() {
     seen_ = load_cell(cell_);
-    return !is_fat(seen_);
+    return carries_nothing(seen_);
   }
 
   // After the operation; `is_quiet` was true. A plain access of the same kind covers an atomic one, too.
@@ -299,7 +302,9 @@ class QuietAccess {
         site_of(thread_, pc, size_ | (write ? uint32_t{kWriteSite} : 0) | kAtomicSite);
     uint64_t const now =
         thread_->hot->floor | mask_of(address_, size_) | (write ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit;
-    quick::Change const change = quick::any_change_of(thread_, seen_.half[0], seen_.half[1], now);
+    quick::Change const change = is_fat(seen_)
+                                     ? quick::Change{0, 0, quick::kNotQuick}
+                                     : quick::any_change_of(thread_, seen_.half[0], seen_.half[1], now);
     if (site != nullptr && change.how != quick::kNotQuick) {
       ShapeId const shape =
           change.how == quick::kAlone ? site->alone : shape_after(thread_, seen_, change.how, site->stack);

@@ -109,9 +109,9 @@ struct alignas(64) FatCell {
   }
   void release_records();
 
-  // Brings the cell up to date: it repeats the latest plain access, and with it another one of the same time
-  // or, failing that, of another thread. A write stands first, where its hook looks.
-  // REQUIRES: the lock is held, unless nobody else knows of the FatCell yet.
+  // Brings the cell up to date: it repeats the latest access, and the latest other one that is of the same
+  // label or another thread's. A write stands first, where its hook looks.
+  // REQUIRES: the lock is held.
   void show();
 
   // While it is on the free list.
@@ -136,10 +136,13 @@ static_assert(sizeof(FatCell) == 64);
 
 // A long cell names its FatCell in one of two ways: by a pointer in the second half; or by number where the
 // short form names a pair of stacks, and then both halves are free to repeat two of the accesses, so that
-// hooks find what is covered without a look at the FatCell. It is by pointer while there is no plain access
-// to repeat, and where the numbers have run out.
+// hooks find what is covered without a look at the FatCell. It is by pointer while synchronisation objects
+// live there, which others than the hooks must look for in the FatCell anyway; while there is no access to
+// repeat; and where the numbers have run out.
 constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & kDhLongBit) != 0; }
 constexpr bool is_by_pointer(const DhCell& long_cell) { return (long_cell.half[0] & 0xff) == 0; }
+// Does no synchronisation object live in the granule, as far as the cell alone can tell?
+constexpr bool carries_nothing(const DhCell& cell) { return !is_fat(cell) || !is_by_pointer(cell); }
 using FatNumber = uint32_t;  // 0: none
 constexpr FatNumber number_of(const DhCell& long_cell) {
   return is_by_pointer(long_cell) ? static_cast<FatNumber>(long_cell.half[0] >> kDhEpochShift)

@@ -196,21 +196,14 @@ uint64_t repeated(const Record* record) { return record != nullptr ? pack_half(*
 void FatCell::show() {
   FatNumber const number = number_of(*owner);
   if (number == 0) return;
+  if (has_syncs || count == 0) return store_cell(owner, cell_by_pointer(this, number));
   const Record* const all = records();
-  const Record* first = nullptr;
-  const Record* second = nullptr;
-  for (const Record* r = all + count; r-- != all;) {
-    if (r->atomic != 0) continue;
-    if (first == nullptr) {
-      first = r;
-    } else if (r->epoch().slot() != first->epoch().slot()) {
-      if (second == nullptr) second = r;
-    } else if (r->epoch_bits == first->epoch_bits) {
-      second = r;
-      break;
-    }
-  }
-  if (first == nullptr) return store_cell(owner, cell_by_pointer(this, number));
+  const Record* first = &all[count - 1];
+  const Record* second = first;
+  do {
+    second = second != all ? second - 1 : nullptr;
+  } while (second != nullptr && second->epoch_bits != first->epoch_bits &&
+           second->epoch().slot() == first->epoch().slot());
   if (second != nullptr && second->write > first->write) {
     const Record* const write = second;
     second = first;

@@ -26,6 +26,7 @@ SyncVar* find_or_make_sync(FatCell* fat, uintptr_t address) {
   sync->offset = address & 7;
   sync->next = fat->syncs();
   fat->set_syncs(sync);
+  if (carries_nothing(*fat->owner)) fat->show();
   return sync;
 }
 
