@@ -49,9 +49,18 @@ Result<std::unique_ptr<Module>> parse_hooks(LLVMContext& context, StringRef bitc
   return std::move(*parsed);
 }
 
+// A slow path keeps the caller's registers. The dynamic linker, which runs before it when a shared library
+// calls it for the first time, does not keep those that no argument is ever in: it must have been bound
+// before.
+static void bind_early(Module& hooks) {
+  for (Function& function : hooks)
+    if (function.getCallingConv() == CallingConv::PreserveMost) function.addFnAttr(Attribute::NonLazyBind);
+}
+
 Status inline_hooks(Module& module, StringRef bitcode, Statistics& statistics) {
   Result<std::unique_ptr<Module>> hooks = parse_hooks(module.getContext(), bitcode);
   if (!hooks) return hooks.error();
+  bind_early(**hooks);
   (*hooks)->setTargetTriple(module.getTargetTriple());
   (*hooks)->setDataLayout(module.getDataLayout());
   if (Linker::linkModules(module, std::move(*hooks), Linker::LinkOnlyNeeded))

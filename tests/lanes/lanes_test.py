@@ -95,6 +95,16 @@ class Lanes(unittest.TestCase):
                 text = self.call("./mixed", code=70)
                 self.assertIn(f"instrumented for {one} mode, the runtime linked with it is that of {other} mode", text)
 
+    def test_slow_paths_are_bound_before_they_are_called(self):
+        """They keep registers that the dynamic linker would not keep, were it to look for them at the first call."""
+        for lane in LANES:
+            self.cc(lane, "-O2", "-shared", "-fPIC", "-Wl,-z,lazy", "part.c", "-o", "libpart.so")
+            lines = [line.split() for line in self.call("readelf", "-rW", "libpart.so").splitlines()]
+            bound = {words[4]: words[2] for words in lines if len(words) > 4 and words[2].startswith("R_X86_64")}
+            slow = {name: how for name, how in bound.items() if "_slow" in name or name == "__dh_rec_attend"}
+            self.assertTrue(slow, f"{lane}: {bound}")
+            self.assertEqual(set(slow.values()), {"R_X86_64_GLOB_DAT"}, f"{lane}: {slow}")
+
     def test_a_lane_without_a_runtime_is_refused_by_the_wrapper(self):
         for lane in ("watch", "monitor", "record"):
             if lane not in LANES:

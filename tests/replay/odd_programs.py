@@ -55,6 +55,12 @@ class Odd(unittest.TestCase):
             plugin = self.compile("plugin.cc", f"plugin{level}.so", level, "-fPIC", "-shared")
             self.verify(self.compile("loader.cc", "loader" + level, level), plugin)
 
+    def test_a_library_whose_hooks_are_bound_at_their_first_call(self):
+        for level in ("-O1", "-O2", "-O3"):
+            self.compile("loop_library.c", f"libloop{level}.so", level, "-fPIC", "-shared", "-Wl,-z,lazy")
+            self.verify(self.compile("loop.c", "loop" + level, level, "-Wl,-z,lazy", f"-Wl,-rpath,{self.folder}",
+                                     self.folder / f"libloop{level}.so"))
+
     def test_replays_and_recordings_as_json(self):
         program = self.compile("naked.c", "naked", "-O1")
         tool, recording, file = BUILD / "bin" / "deadheat", self.folder / "recording", self.folder / "out.json"
