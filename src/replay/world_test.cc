@@ -54,6 +54,42 @@ TEST_F(WorldTest, AValueOfAnotherSizeIsADivergence) {
   expect_divergence(replay(), "a value of 4 bytes at 0x1000, the log has a value of 8 bytes");
 }
 
+// Since version 3 the log has as few bytes of a value as hold it.
+TEST_F(WorldTest, ANarrowValueIsAllOfWhatWasRead) {
+  program(R"(
+define void @wide(ptr %p) {
+  %v = load i64, ptr %p, align 8
+  %q = getelementptr i8, ptr %p, i64 8
+  store i64 %v, ptr %q, align 8
+  ret void
+}
+define void @half(ptr %p) {
+  %v = load i32, ptr %p, align 4
+  %q = getelementptr i8, ptr %p, i64 8
+  store i32 %v, ptr %q, align 4
+  ret void
+})");
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stores;
+  const std::uint64_t values[] = {~std::uint64_t{0}, 0x12, 0x1234, 0x12345678, 0, 0x123456789a};
+  const std::uint32_t bytes[] = {8, 1, 2, 4, 1, 8};
+  for (std::size_t i = 0; i < std::size(values); ++i) {
+    call(0, 0, {0x1000});
+    thread(0).value(0, values[i], bytes[i]);
+    call(0, 0, {0x1000});  // all 8 bytes are known now
+    for (int times = 0; times < 2; ++times) stores.emplace_back(0x1008, values[i]);
+    sequencer(0, 1, mix(stores));
+  }
+  // A narrow value of four bytes says nothing of their neighbours.
+  call(0, 1, {0x1000});
+  thread(0).value(0, 7, 1);
+  call(0, 0, {0x1000});
+  stores.emplace_back(0x1008, 7);
+  stores.emplace_back(0x1008, std::uint64_t{0x12} << 32 | 7);
+  sequencer(0, 1, mix(stores));
+  thread(0).end(0, EndKind::kProcessEnded, 0);
+  for (const Variant variant : {Variant::kBare, Variant::kObserved}) expect_verified(replay(variant), 7);
+}
+
 TEST_F(WorldTest, APartOfAGranuleThatWasNeverSeenIsZero) {
   program(R"(
 define void @f(ptr %p) {

@@ -87,6 +87,14 @@ int main(int argc, char** argv) {
     pthread_create(&other, 0, forever, 0);
     forever(0);
   }
+  if (!strcmp(how, "values")) {
+    static volatile unsigned long given[5], got[5];
+    int ends[2];
+    for (int i = 0; i < 5; ++i) given[i] = i < 4 ? 0xe7ul << 8 * ((1 << i) - 1) : 0xe7e7, got[i] = ~0ul;
+    if (pipe(ends) != 0 || write(ends[1], (void*)given, sizeof given) < 0) return 1;
+    if (read(ends[0], (void*)got, sizeof got) < 0) return 1;
+    for (int i = 0; i < 5; ++i) if (got[i] != given[i]) return 2;
+  }
   if (!strcmp(how, "seconds")) {
     printf("up\n");
     fflush(stdout);
@@ -161,6 +169,16 @@ class Recording(unittest.TestCase):
                 self.assertEqual(self.end()["signal"], number)
                 # The runtime sees some of them coming.
                 self.assertRegex(self.ends()[0], rf"^(cut off|process ended), status ({number}|{128 + number})$")
+
+    def test_values_take_as_few_bytes_as_hold_them(self):
+        self.assertEqual(self.record("values"), 0)
+        done = subprocess.run([DEADHEAT, "recording", "dump", "--thread", "0", self.out], capture_output=True, text=True)
+        values = [line.split()[-2:] for line in done.stdout.splitlines() if " value" in line and " 0xe7" in line]
+        self.assertEqual(values, [["value1", "0xe7"], ["value2", "0xe700"], ["value4", "0xe7000000"],
+                                  ["value8", "0xe700000000000000"], ["value2", "0xe7e7"]])
+        done = subprocess.run([DEADHEAT, "replay", self.out], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("100 % verified", done.stdout)
 
     def test_a_thousand_threads(self):
         self.assertEqual(self.record("threads"), 0)

@@ -28,6 +28,7 @@ sys.path.insert(0, str(ROOT / "tests" / "programs"))
 import labels  # noqa: E402
 
 BATCH = 20  # recordings that one process checks, and another replays
+KEEPING = threading.Lock()
 
 
 def run_process(command, timeout):
@@ -101,9 +102,10 @@ class Subject:
                             for problem, recording in zip(problems, recordings)]
             if options.keep:
                 bad = [recording for recording, problem in zip(recordings, problems) if problem] or recordings[-1:]
-                if bad[0].exists():
-                    shutil.rmtree(options.keep, ignore_errors=True)
-                    shutil.copytree(bad[0], options.keep)
+                with KEEPING:
+                    if bad[0].exists():
+                        shutil.rmtree(options.keep, ignore_errors=True)
+                        shutil.copytree(bad[0], options.keep)
             return problems
         finally:
             shutil.rmtree(folder, ignore_errors=True)
