@@ -61,6 +61,11 @@ class ReplayCommand : public Command {
     app.add_flag("--observe", observe_,
                  "interleave the threads as recorded, as an analysis sees them, but print nothing");
     app.add_flag("--count", count_, "count the program's instructions (of LLVM's IR) as well");
+    app.add_option(
+           "--native", native_,
+           "processor time that the program takes unrecorded, in seconds: say how often that was spent")
+        ->type_name("SECONDS")
+        ->check(CLI::PositiveNumber);
     app.add_option("--json", json_, "write what was verified as JSON to this file; - is standard output")
         ->type_name("FILE");
     app.add_option(
@@ -197,10 +202,14 @@ class ReplayCommand : public Command {
       instructions += thread.instructions;
       stopped += thread.outcome == replay::Outcome::kStopped;
     }
-    fmt::print("{} thread{}, {} regions, {} values read ({} from the log), {} stores: 100 % verified{}\n",
+    std::string verified = regions + values == 0 ? "nothing to verify" : "100 % verified";
+    if (stopped != 0)
+      verified += fmt::format(" up to synchronisation {}", *until_);
+    else if (reader.completeness() == recording::Completeness::kDamaged)
+      verified += " up to the damage";
+    fmt::print("{} thread{}, {} regions, {} values read ({} from the log), {} stores: {}\n",
                summary.threads.size(), summary.threads.size() == 1 ? "" : "s", grouped(regions),
-               grouped(values), grouped(logged), grouped(stores),
-               stopped == 0 ? std::string() : fmt::format(" up to synchronisation {}", *until_));
+               grouped(values), grouped(logged), grouped(stores), verified);
     if (count_)
       fmt::print("{} instructions, {:.3f} bits of log each\n", grouped(instructions),
                  8.0 * static_cast<double>(reader.log_bytes()) /
@@ -209,9 +218,17 @@ class ReplayCommand : public Command {
                summary.reading_seconds);
     fmt::print("{} functions compiled and {} taken from the cache in {:.3f} s", summary.compiled_functions,
                summary.cached_functions, summary.compile_seconds);
-    if (const recording::Ending* ending = reader.ending(); ending != nullptr && ending->cpu_seconds > 0)
+    // A part of the run is not compared with all of it.
+    const recording::Ending* const ending = reader.ending();
+    const bool is_all = stopped == 0 && !thread_ && ending != nullptr &&
+                        reader.completeness() == recording::Completeness::kComplete &&
+                        ending->reason == recording::StopReason::kProgramEnded;
+    if (is_all && ending->cpu_seconds > 0)
       fmt::print("; the recorded run took {:.3f} s ({:.2f} times)", ending->cpu_seconds,
                  summary.seconds / ending->cpu_seconds);
+    if (is_all && native_ > 0)
+      fmt::print("; a native run {:.3f} s ({:.2f} times with compilation, {:.2f} without)", native_,
+                 (summary.seconds + summary.compile_seconds) / native_, summary.seconds / native_);
     fmt::print("\n");
   }
 
@@ -223,6 +240,7 @@ class ReplayCommand : public Command {
   std::vector<std::string> printed_;
   bool observe_ = false;
   bool count_ = false;
+  double native_ = 0;
   bool quiet_ = false;
   bool look_ = false;
   std::vector<std::string> both_orders_;

@@ -127,8 +127,11 @@ std::string plural(std::uint64_t count, const char* what) {
 }
 
 void say(const std::string& out, const recording::Ending& ending) {
-  fmt::print(stderr, "deadheat: recorded {}, {}, {} of log in {}\n", plural(ending.threads, "thread"),
-             plural(ending.sequencers, "sequencer"), human_bytes(ending.log_bytes), out);
+  // Of a recording that was stopped, some numbers were drawn and never came to the log.
+  const bool is_whole = ending.reason == recording::StopReason::kProgramEnded;
+  fmt::print(stderr, "deadheat: recorded {}{}, {} of log in {}\n", plural(ending.threads, "thread"),
+             is_whole ? ", " + plural(ending.sequencers, "sequencer") : std::string(),
+             human_bytes(ending.log_bytes), out);
   if (ending.reason == recording::StopReason::kLimit) {
     fmt::print(stderr, "deadheat: the limit was reached: what the program did after that is not recorded\n");
   } else if (ending.reason == recording::StopReason::kWriterGone) {
