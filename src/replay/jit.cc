@@ -55,7 +55,9 @@ Result<std::unique_ptr<Jit>> Jit::create(Variant variant) {
   JITTargetMachineBuilder builder{Triple(sys::getProcessTriple())};
   // Functions say themselves which processor they were compiled for.
   builder.setRelocationModel(Reloc::PIC_);
-  builder.setCodeGenOptLevel(CodeGenOptLevel::Default);
+  // The program's own code was optimised before it was recorded; what the higher levels add (scheduling, loop
+  // strength reduction) takes longer than it saves.
+  builder.setCodeGenOptLevel(CodeGenOptLevel::Less);
   Expected<std::unique_ptr<TargetMachine>> machine = builder.createTargetMachine();
   if (!machine) return to_error("no code generator for this machine", machine.takeError());
   jit->machine_ = std::move(*machine);
