@@ -60,11 +60,18 @@ std::uint64_t foresee(World& world, History& history, const LiveOptions& options
       run_child({options.seconds, true}, [&](const std::function<void(const std::string&)>& tell) {
         world.program().make_cache_read_only();
         Foresight foresight(history.memory.image());
+        history.input_recorder = &foresight.input();
         world.go_on_from_stops(foresight);
         tell(foresight.encode());
       });
   if (!answer || answer.value().end != ChildEnd::kAnswered) return 0;
-  return Foresight::apply(answer.value().bytes, history.memory.image());
+  return Foresight::apply(answer.value().bytes, history.memory.image(), history.input);
+}
+
+// The rest of the recording may know what this world did not.
+bool can_be_helped(const LiveResult& result) {
+  return result.kind == OutcomeKind::kUnknownMemory ||
+         (result.kind == OutcomeKind::kLeft && result.what.starts_with(kInputIsUnknown));
 }
 
 }  // namespace
@@ -108,11 +115,9 @@ Result<Orders> run_both_orders(const recording::Reader& recording, Stop first, S
       }
     };
     run_orders();
-    if (problem || (orders.first_second.kind != OutcomeKind::kUnknownMemory &&
-                    orders.second_first.kind != OutcomeKind::kUnknownMemory))
-      return;
+    if (problem || !(can_be_helped(orders.first_second) || can_be_helped(orders.second_first))) return;
     orders.foreseen_bytes = foresee(**world, history, options);
-    if (orders.foreseen_bytes != 0) run_orders();
+    if (orders.foreseen_bytes != 0 || !history.input.empty()) run_orders();
   };
   const double start = processor_seconds();
   Result<Summary> summary = (*world)->run(run);

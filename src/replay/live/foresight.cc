@@ -12,6 +12,7 @@ Foresight::Page& Foresight::page_of(std::uint64_t number) {
 }
 
 void Foresight::on_access(const Access& access) {
+  input_.on_access(access);
   for (std::uint32_t i = 0; i < access.size; ++i) {
     const Address at(access.address.value() + i);
     Page& page = page_of(at.value() / kPageBytes);
@@ -32,22 +33,27 @@ void Foresight::settle(Address address, std::uint64_t size) {
 }
 
 void Foresight::on_library_access(ThreadId, SiteId, const recording::LibraryAccess& access) {
-  if (access.kind == recording::AccessKind::kWrite) settle(access.address, access.size);
+  if (access.kind != recording::AccessKind::kWrite) return;
+  settle(access.address, access.size);
+  input_.on_overwritten(access.address, access.size);
 }
 
 void Foresight::on_sequencer(ThreadId, SiteId, const recording::Sequencer& sequencer) {
   if (sequencer.kind == recording::SequencerKind::kAllocated ||
-      sequencer.kind == recording::SequencerKind::kMapped)
+      sequencer.kind == recording::SequencerKind::kMapped) {
     settle(sequencer.object, sequencer.extra);
+    input_.on_overwritten(sequencer.object, sequencer.extra);
+  }
 }
 
-// A page: its number, a bit per byte that is foreseen, all its bytes.
+// The number of pages, those (number, a bit per byte that is foreseen, all its bytes), the input.
 namespace {
 constexpr std::size_t kEncoded = 8 + MemoryImage::kPageBytes / 8 + MemoryImage::kPageBytes;
 }
 
 std::string Foresight::encode() const {
-  std::string told;
+  std::string told(8, '\0');
+  std::uint64_t count = 0;
   for (const auto& [number, page] : pages_) {
     if (page->is_foreseen.none()) continue;
     std::string encoded(kEncoded, '\0');
@@ -56,13 +62,18 @@ std::string Foresight::encode() const {
       if (page->is_foreseen[i]) encoded[8 + i / 8] |= static_cast<char>(1 << i % 8);
     std::memcpy(encoded.data() + 8 + kPageBytes / 8, page->bytes.data(), kPageBytes);
     told += encoded;
+    ++count;
   }
-  return told;
+  std::memcpy(told.data(), &count, 8);
+  return told + input_.encode();
 }
 
-std::uint64_t Foresight::apply(const std::string& told, MemoryImage& image) {
-  std::uint64_t count = 0;
-  for (std::size_t at = 0; at + kEncoded <= told.size(); at += kEncoded) {
+std::uint64_t Foresight::apply(std::string_view told, MemoryImage& image, Input& input) {
+  std::uint64_t count = 0, pages = 0;
+  if (told.size() < 8) return 0;
+  std::memcpy(&pages, told.data(), 8);
+  std::size_t at = 8;
+  for (; pages != 0 && at + kEncoded <= told.size(); at += kEncoded, --pages) {
     std::uint64_t number = 0;
     std::memcpy(&number, told.data() + at, 8);
     for (std::uint64_t i = 0; i < kPageBytes; ++i) {
@@ -73,6 +84,7 @@ std::uint64_t Foresight::apply(const std::string& told, MemoryImage& image) {
       ++count;
     }
   }
+  input = Input::decode(told.substr(at));
   return count;
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "replay/live/input.h"
 #include "replay/memory_image.h"
 
 namespace deadheat::replay::live {
@@ -29,9 +30,12 @@ class Foresight final : public Observer {
   void on_library_access(ThreadId, SiteId, const recording::LibraryAccess& access) override;
   void on_sequencer(ThreadId, SiteId, const recording::Sequencer& sequencer) override;
 
+  // Of what the program reads from outside, too; told of calls by the history.
+  InputRecorder& input() { return input_; }
+
   std::string encode() const;
   // Writes what was told into an image; returns how many bytes that are. Bytes that are known stay.
-  static std::uint64_t apply(const std::string& told, MemoryImage& image);
+  static std::uint64_t apply(std::string_view told, MemoryImage& image, Input& input);
 
  private:
   static constexpr std::uint64_t kPageBytes = MemoryImage::kPageBytes;
@@ -44,6 +48,7 @@ class Foresight final : public Observer {
   void settle(Address address, std::uint64_t size);
 
   const MemoryImage& image_;
+  InputRecorder input_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 

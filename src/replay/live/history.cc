@@ -273,7 +273,23 @@ void History::on_call(const Thread& thread, const OpenCall& call) {
   }
 }
 
+void History::note_input(const Thread& thread, const OpenCall& call) {
+  const InputFunction* const function = input_function(globals->name_at(Address(call.target)));
+  if (function == nullptr) return;
+  std::string path;
+  if (function->is_path && call.count > function->what)
+    for (std::uint64_t at = call.words[function->what];; ++at) {
+      const auto byte = memory.image().read(Address(at), 1);
+      // Nobody knows what it is called.
+      if (!byte) return;
+      if (*byte == 0) break;
+      path += static_cast<char>(*byte);
+    }
+  input_recorder->on_call_end(thread.id(), call, *function, path);
+}
+
 void History::after_call(Thread& thread, const OpenCall& call) {
+  if (input_recorder != nullptr) note_input(thread, call);
   const Effect effect = effect_of(call.target);
   if (effect == Effect::kNone) return;
   if (effect == Effect::kSelf) {
@@ -359,6 +375,7 @@ void History::after_call(Thread& thread, const OpenCall& call) {
 }
 
 void History::on_opaque(Thread& thread, SiteId site, std::uint64_t value) {
+  if (input_recorder != nullptr) input_recorder->on_result(thread.id(), site, value);
   if (!awaits_self_.empty()) {
     if (const auto found = awaits_self_.find(thread.id()); found != awaits_self_.end()) {
       threads[thread.id()].handle = value;

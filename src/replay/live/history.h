@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "replay/live/globals.h"
+#include "replay/live/input.h"
 #include "replay/live/memory.h"
 #include "replay/observer.h"
 
@@ -112,6 +113,10 @@ struct History final : public Observer {
   void on_kept() { is_anyone_kept_ = true; }
   std::uint64_t strange_reads = 0;
 
+  // What live worlds are given when they read from outside; who notes it, in a replay beyond the stops.
+  Input input;
+  InputRecorder* input_recorder = nullptr;
+
   Memory memory;
   std::unique_ptr<Globals> globals;
   std::unordered_map<std::uint64_t, Lock> locks;
@@ -150,6 +155,7 @@ struct History final : public Observer {
   Effect effect_of(std::uint64_t target) const;
 
   void see_handle(const Access& access);
+  void note_input(const Thread& thread, const OpenCall& call);
 
   World& world_;
   bool is_anyone_kept_ = false;

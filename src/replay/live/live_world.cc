@@ -418,16 +418,19 @@ void LiveWorld::call(Thread& thread, const OpenCall& call) {
     end(OutcomeKind::kLeft, 0,
         fmt::format("call of code at {:#x} that the program never names", call.target));
   const Model* const model = model_of(name);
-  if (model == nullptr) end(OutcomeKind::kLeft, 0, fmt::format("call of {}", name));
+  const InputFunction* const input = input_function(name);
+  if (model == nullptr && input == nullptr) end(OutcomeKind::kLeft, 0, fmt::format("call of {}", name));
   ModelCall made{*this, self, call, name};
   std::ranges::fill(self.results, 0);
+  if (input != nullptr) return run_input(made, *input);
   model->run(made);
 }
 
 void LiveWorld::continue_call(Thread& thread, const OpenCall& open) {
   if (thread.hot()->unwinding != kDhNotUnwinding) return;
   const std::string_view name = globals().name_at(Address(open.target));
-  if (open.sequencers == 0 && open.callbacks == 0) return call(thread, open);
+  if ((open.sequencers == 0 && open.callbacks == 0) || input_function(name) != nullptr)
+    return call(thread, open);
   const Model* const model = model_of(name);
   if (model == nullptr || model->rest == nullptr)
     end(OutcomeKind::kLeft, 0, fmt::format("the rest of a call of {}", name.empty() ? "unnamed code" : name));

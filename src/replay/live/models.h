@@ -23,6 +23,9 @@ struct Model {
 // A model's `rest` that does all of it.
 void again(ModelCall& call);
 
+// A call that reads from outside.
+void run_input(ModelCall& call, const InputFunction& function);
+
 // Null if there is none.
 const Model* model_of(std::string_view name);
 
