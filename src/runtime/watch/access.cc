@@ -78,8 +78,9 @@ inline unsigned apply(Thread* thread, Record* records, unsigned count, Record ac
     }
     if (((old ^ now) & ~kMaskBits) == 0) {
       if (stack != access.stack) {
+        uint64_t const joining = now & ~old & kMaskBits;
         access.stack = intern_composite(thread->cache, stack, static_cast<uint8_t>(old >> Record::kMaskShift),
-                                        access.stack, static_cast<uint8_t>(now >> Record::kMaskShift));
+                                        access.stack, static_cast<uint8_t>(joining >> Record::kMaskShift));
       }
       now |= old & kMaskBits;
       continue;

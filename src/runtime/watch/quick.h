@@ -97,6 +97,11 @@ struct Change {
   uint64_t second;
   uint32_t how;  // a Move, and for bytes that join others, which
 };
+// Bytes that join others of the same thread, label and kind. Those that were there stay what they are: a byte
+// that is touched at many places has one stack per label, and combinations of stacks stay few.
+constexpr uint32_t joining(uint64_t others, uint64_t mask) {
+  return static_cast<uint32_t>(others << 8 | (mask & ~others)) << 3;
+}
 constexpr uint32_t kAlone = 7;  // no Move: the access is all there is
 constexpr uint32_t kNotQuick = ~0u;
 
@@ -136,11 +141,11 @@ __attribute__((always_inline)) inline Change plain_change_of(const Thread* threa
   // a write that this read saw.
   uint64_t const same = now & ~uint64_t{0xff};
   if ((h0 & ~(kHalfShape | 0xff)) == same && ((m1 & mask) == 0 || (kWrite && keeps_bytes(h1, now)))) {
-    return {h0 | mask, h1, number(Move::kIntoFirst) | static_cast<uint32_t>(m0 << 8 | mask) << 3};
+    return {h0 | mask, h1, number(Move::kIntoFirst) | joining(m0, mask)};
   }
   if (m1 != 0 && (h1 & ~(kHalfShape | 0xff)) == same) {
     if ((m0 & mask) != 0 && (kWrite || !first_writes || !ordered(thread, h0))) return kNo;
-    return {h0, h1 | mask, number(Move::kIntoSecond) | static_cast<uint32_t>(m1 << 8 | mask) << 3};
+    return {h0, h1 | mask, number(Move::kIntoSecond) | joining(m1, mask)};
   }
   if (m1 != 0) return kNo;
   // One record of other bytes, or a write of more bytes than this read's, or this thread's read of more bytes
@@ -162,7 +167,7 @@ __attribute__((always_inline)) inline Change change_without_first(const Thread* 
   bool const second_writes = (h1 & kDhWriteBit) != 0;
   if ((m1 & ~mask) == 0 && (kWrite || !second_writes) && ordered(thread, h1)) return {now, 0, kAlone};
   if (((h1 ^ now) & ~(kHalfShape | 0xff)) == 0)
-    return {h0, h1 | mask, number(Move::kIntoSecond) | static_cast<uint32_t>(m1 << 8 | mask) << 3};
+    return {h0, h1 | mask, number(Move::kIntoSecond) | joining(m1, mask)};
   if ((m1 & mask) != 0 && (kWrite || (second_writes && !ordered(thread, h1)))) return {0, 0, kNotQuick};
   return kWrite || !second_writes ? Change{now, h1, number(Move::kBeforeSecond)}
                                   : Change{h1, now, number(Move::kAfterSecond)};
@@ -302,8 +307,7 @@ __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintpt
   DhCell next{{next0 | place.alone_in_half[0], place.alone_in_half[1]}};
   if (adds && (((h0 ^ next.half[0]) & quick::kHalfShape) != 0 || h1 != next.half[1])) {
     // Bytes that were touched at another place: what the two make together may be known.
-    auto const how = static_cast<uint32_t>(Move::kIntoFirst) | static_cast<uint32_t>((h0 & 0xff) << 8 | mask)
-                                                                   << 3;
+    uint32_t const how = static_cast<uint32_t>(Move::kIntoFirst) | quick::joining(h0 & 0xff, mask);
     if (!quick::find_pair(thread, {{h0, h1}}, how, place.stack, next0, 0, &next)) return false;
   }
   return quick::store(thread, cell, {{h0, h1}}, next);
