@@ -45,11 +45,23 @@ ClassOf class_of(size_t size) {
   return {index, rounded};
 }
 
+// Where the kernel is asked to put the runtime's memory: away from where it puts the program's. If it went
+// into the gaps that the program's own unmapping leaves, the program's next mapping would be elsewhere, with
+// shadow memory of its own, and so on. Only a wish: wherever the kernel puts it instead is right, too.
+constexpr uintptr_t kWish = uintptr_t{0x3a} << 40;
+constexpr uintptr_t kLastWish = uintptr_t{0x50} << 40;
+uintptr_t next_wish = kWish;
+
+uintptr_t wish_for(size_t size) {
+  uintptr_t const wish = __atomic_fetch_add(&next_wish, (size + 4095) & ~uintptr_t{4095}, __ATOMIC_RELAXED);
+  return wish < kLastWish ? wish : 0;
+}
+
 }  // namespace
 
 void* try_map_pages(size_t size) {
-  long const at = syscall6(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  long const at = syscall6(SYS_mmap, static_cast<long>(wish_for(size)), static_cast<long>(size),
+                           PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(at)) return nullptr;
   __atomic_fetch_add(&total_mapped, size, __ATOMIC_RELAXED);
   return reinterpret_cast<void*>(at);

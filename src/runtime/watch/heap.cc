@@ -73,35 +73,44 @@ SmallBlock* make_place_of(Chunk* chunk, uintptr_t address) {
   }
   return place_of(chunk, address);
 }
-// Both words at once, so that a report that looks while they change sees one block or none.
-SmallBlock load(const SmallBlock* place) {
-  DhCell const words = load_cell(reinterpret_cast<const DhCell*>(place));
-  return {words.half[0], static_cast<uint32_t>(words.half[1]), static_cast<uint32_t>(words.half[1] >> 32)};
+
+// | thread 19 | stack 28 | size 11 | offset within the window, counted from 1: 6 |
+constexpr unsigned kOffsetBits = 6;
+constexpr unsigned kSizeBits = 11;
+constexpr unsigned kStackBits = 28;
+constexpr unsigned kThreadBits = 64 - kOffsetBits - kSizeBits - kStackBits;
+constexpr uint32_t kNoThread = (1u << kThreadBits) - 1;  // kHiddenBlock
+static_assert(kSmall < 1u << kSizeBits && kWindow < 1u << kOffsetBits && kStackIdBits <= kStackBits);
+
+constexpr uint64_t offset_of(uintptr_t address) { return (address & (kWindow - 1)) + 1; }
+constexpr uint64_t offset_of_note(SmallBlock note) { return note & ((1u << kOffsetBits) - 1); }
+
+constexpr bool fits_a_note(const HeapBlock& block) {
+  return block.size <= kSmall && (block.thread < kNoThread || block.thread == kHiddenBlock);
 }
-void store(SmallBlock* place, const SmallBlock& block) {
-  store_cell(reinterpret_cast<DhCell*>(place),
-             {{block.size_and_offset, block.stack | static_cast<uint64_t>(block.thread) << 32}});
+constexpr SmallBlock note_of(const HeapBlock& block) {
+  uint64_t const thread = block.thread == kHiddenBlock ? kNoThread : block.thread;
+  return ((thread << kStackBits | block.stack) << kSizeBits | block.size) << kOffsetBits |
+         offset_of(block.address);
+}
+constexpr HeapBlock unpacked(SmallBlock note, uintptr_t address) {
+  auto const thread = static_cast<uint32_t>(note >> (64 - kThreadBits));
+  return {address, (note >> kOffsetBits) & ((1u << kSizeBits) - 1),
+          static_cast<StackId>((note >> (kOffsetBits + kSizeBits)) & ((1u << kStackBits) - 1)),
+          thread == kNoThread ? kHiddenBlock : thread};
 }
 
-// The offset counts from 1, so that a block of no bytes is not nothing.
-constexpr uint64_t size_and_offset(const HeapBlock& block) {
-  return block.size << 8 | ((block.address & (kWindow - 1)) + 1);
-}
-constexpr bool begins_at(const SmallBlock& block, uintptr_t address) {
-  return (block.size_and_offset & 0xff) == (address & (kWindow - 1)) + 1;
-}
-HeapBlock unpacked(const SmallBlock& block, uintptr_t address) {
-  return {address, block.size_and_offset >> 8, block.stack, block.thread};
-}
+SmallBlock load(const SmallBlock* place) { return __atomic_load_n(place, __ATOMIC_RELAXED); }
 
 bool add_in_place(const HeapBlock& block) {
-  if (block.size > kSmall) return false;
+  if (!fits_a_note(block)) return false;
   Chunk* const chunk = chunk_for(block.address);
   if (chunk == nullptr) return false;
   SmallBlock* const place = make_place_of(chunk, block.address);
   if (place == nullptr) return false;
-  if (place->size_and_offset != 0 && !begins_at(*place, block.address)) return false;
-  store(place, {size_and_offset(block), block.stack, block.thread});
+  SmallBlock const there = load(place);
+  if (there != 0 && offset_of_note(there) != offset_of(block.address)) return false;
+  __atomic_store_n(place, note_of(block), __ATOMIC_RELAXED);
   return true;
 }
 
@@ -111,9 +120,9 @@ SmallBlock* find_in_place(uintptr_t address, HeapBlock* found) {
   if (chunk == nullptr) return nullptr;
   SmallBlock* const place = place_of(chunk, address);
   if (place == nullptr) return nullptr;
-  SmallBlock const block = load(place);
-  if (!begins_at(block, address)) return nullptr;
-  *found = unpacked(block, address);
+  SmallBlock const note = load(place);
+  if (offset_of_note(note) != offset_of(address)) return nullptr;
+  *found = unpacked(note, address);
   return place;
 }
 
@@ -128,9 +137,9 @@ bool search_in_place(uintptr_t address, HeapBlock* found) {
     Chunk* const chunk = existing_chunk(window - back);
     const SmallBlock* const place = chunk != nullptr ? place_of(chunk, window - back) : nullptr;
     if (place == nullptr) continue;
-    SmallBlock const block = load(place);
-    if (block.size_and_offset == 0) continue;
-    *found = unpacked(block, window - back + (block.size_and_offset & 0xff) - 1);
+    SmallBlock const note = load(place);
+    if (note == 0) continue;
+    *found = unpacked(note, window - back + offset_of_note(note) - 1);
     if (address >= found->address && contains(*found, address)) return true;
   }
   return false;
@@ -149,7 +158,7 @@ void heap_add(const HeapBlock& block) {
 
 bool heap_remove(uintptr_t address, HeapBlock* removed) {
   if (SmallBlock* const place = find_in_place(address, removed)) {
-    store(place, {});
+    __atomic_store_n(place, SmallBlock{0}, __ATOMIC_RELAXED);
     return true;
   }
   uint64_t const h = hash(address);

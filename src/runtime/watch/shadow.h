@@ -31,11 +31,7 @@ enum PageState : uint8_t {
 };
 
 // A small block of the heap, noted where it begins (heap.cc): allocators give out no two within 32 bytes.
-struct alignas(16) SmallBlock {
-  uint64_t size_and_offset;  // 0: none begins here
-  uint32_t stack;
-  uint32_t thread;
-};
+using SmallBlock = uint64_t;  // 0: none begins here
 inline constexpr size_t kCellsPerBlock = 4;
 
 struct Chunk {

@@ -31,7 +31,7 @@ struct Shape {
 };
 
 constexpr uint32_t kHashBits = 19;
-Growing<Node, 28> nodes;
+Growing<Node, kStackIdBits> nodes;
 Growing<Shape, kShapeBits> shapes;
 uint32_t node_hash[1u << kHashBits];
 uint32_t shape_hash[1u << kHashBits];

@@ -20,7 +20,8 @@
 
 namespace deadheat::watch {
 
-using StackId = uint32_t;    // 0: none
+using StackId = uint32_t;  // 0: none
+inline constexpr unsigned kStackIdBits = 28;
 using LocksetId = uint32_t;  // 0: the empty set
 using ShapeId = uint32_t;    // names a pair of stacks; 0: (none, none)
 
