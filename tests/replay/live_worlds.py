@@ -12,6 +12,7 @@ A program marks its two accesses by <A> and <B> in comments on their lines (<A:w
     // says: REGEX           in all that is printed (as often as needed)
     // options: --steps 1000
     // levels: -O2           only these
+    // also: also_table.c    compiled and linked with it
 
 Also checked, for every program: the tool's own standard output holds nothing of the program's beyond what it shows, and the
 folder the program runs in stays as it is (a live world touches nothing).
@@ -79,8 +80,9 @@ def check(source, level, tool, wrappers, keep):
         here = folder / "here"
         here.mkdir()
         binary, recording = folder / "program", folder / "recording"
+        others = [FOLDER / "live" / name for name in re.findall(r"^// also: (.*)$", text, re.M)]
         code, _, err = run([wrappers[source.suffix == ".cc"], "--deadheat-mode=record", level, "-g", "-pthread", source,
-                            "-o", binary], folder)
+                            *others, "-o", binary], folder)
         if code != 0:
             return f"cannot be built: {err.strip()[:400]}"
         run([tool, "run", "--mode", "record", "--quiet", "--out", recording, "--", binary], here)
@@ -128,7 +130,8 @@ def main():
     options = parser.parse_args()
     build = options.build_dir.resolve()
     wrappers = (build / "bin" / "deadheat-cc", build / "bin" / "deadheat-c++")
-    sources = sorted(path for path in (FOLDER / "live").iterdir() if path.suffix in (".c", ".cc"))
+    sources = sorted(path for path in (FOLDER / "live").iterdir() if path.suffix in (".c", ".cc")
+                     and not path.name.startswith("also_"))
     if options.names:
         sources = [path for path in sources if path.stem in options.names]
     failed = 0

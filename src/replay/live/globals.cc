@@ -24,6 +24,16 @@ Globals::Globals(const Program& program, Memory& memory) : program_(program), me
       if (known.empty() || globals[i]->isDeclaration()) known = name;
     }
   }
+  // Functions that no instruction names, but perhaps a table in another module.
+  for (std::uint32_t number = 0; number < program.instance_count(); ++number) {
+    const Instance& instance = program.instance(number);
+    const auto& functions = instance.code->plan().functions();
+    for (std::size_t i = 0; i < functions.size() && i < instance.addresses.size(); ++i) {
+      const Function& function = *functions[i].function;
+      if (instance.addresses[i].value() == 0 || function.hasLocalLinkage() || !function.hasName()) continue;
+      addresses_.emplace(function.getName().str(), instance.addresses[i]);
+    }
+  }
   // Strong definitions last: they are what the linker took.
   for (const bool is_strong : {false, true})
     for (std::uint32_t number = 0; number < program.instance_count(); ++number) {

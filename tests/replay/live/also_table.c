@@ -1,0 +1,4 @@
+#include <stdio.h>
+
+void zero(void) { puts("zero"); }
+void one(void) { puts("one"); }
