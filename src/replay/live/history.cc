@@ -276,15 +276,9 @@ void History::on_call(const Thread& thread, const OpenCall& call) {
 void History::note_input(const Thread& thread, const OpenCall& call) {
   const InputFunction* const function = input_function(globals->name_at(Address(call.target)));
   if (function == nullptr) return;
-  std::string path;
-  if (function->is_path && call.count > function->what)
-    for (std::uint64_t at = call.words[function->what];; ++at) {
-      const auto byte = memory.image().read(Address(at), 1);
-      // Nobody knows what it is called.
-      if (!byte) return;
-      if (*byte == 0) break;
-      path += static_cast<char>(*byte);
-    }
+  const std::string path = function->is_path && call.count > function->what
+                               ? path_at(memory.image(), Address(call.words[function->what]))
+                               : std::string();
   input_recorder->on_call_end(thread.id(), call, *function, path);
 }
 

@@ -96,6 +96,18 @@ const InputFunction* input_function(std::string_view name) {
   return found == table.end() ? nullptr : found->second;
 }
 
+std::string path_at(const MemoryImage& image, Address address) {
+  constexpr std::size_t kLongest = 4096;
+  std::string path;
+  for (std::uint64_t at = address.value(); path.size() < kLongest; ++at) {
+    const auto byte = image.read(Address(at), 1);
+    if (!byte) break;
+    if (*byte == 0) return path;
+    path += static_cast<char>(*byte);
+  }
+  return "the path at " + std::to_string(address.value());
+}
+
 std::uint64_t InputFunction::asked(const std::uint64_t* words, std::size_t count) const {
   switch (length) {
     case Length::kNothing:

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "replay/memory_image.h"
 #include "replay/observer.h"
 
 namespace deadheat::replay {
@@ -54,6 +55,10 @@ struct InputFunction {
   // Is the same again whenever it is asked for.
   bool is_lasting() const { return offset.has_value(); }
 };
+
+// What a path is called: itself, or where it is if the program has not looked at all of it (it comes from the
+// command line, say, and only libc has read it).
+std::string path_at(const MemoryImage& image, Address address);
 
 // Null if it reads nothing.
 const InputFunction* input_function(std::string_view name);

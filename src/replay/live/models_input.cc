@@ -27,7 +27,7 @@ void fill(ModelCall& call, Address to, const InputCall& given) {
 
 void run_input(ModelCall& call, const InputFunction& function) {
   const std::string path =
-      function.is_path ? call.live.load_text(call.address(function.what)) : std::string();
+      function.is_path ? path_at(call.live.memory().image(), call.address(function.what)) : std::string();
   const std::string key = function.key(call.open.words, call.open.count, path);
   const InputCall* const given = call.live.history().input.next(function, key);
   if (given == nullptr)
