@@ -198,7 +198,10 @@ bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions&
     builder.SetCurrentDebugLocation(location_of(*call));
     hooks_.call(builder, "__dh_monitor_calling_known", {call->getCalledOperand()});
   }
-  if (may_return_to_strangers(function)) mark_returns(function, versions);
+  if (may_return_to_strangers(function)) {
+    mark_returns(function, versions);
+    if (versions.plain_function()) mark_returns(*versions.plain_function(), versions);
+  }
   return true;
 }
 

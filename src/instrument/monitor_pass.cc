@@ -115,7 +115,18 @@ class ModuleMonitor {
       copy_innermost_loops(function, regions, placement, instrumenter_.gate(), loops, dominators, evolution);
     if (instrumenter_.run(function, regions, placement, versions)) drop_untrue_attributes(function);
     if (versions.is_copied()) versions.connect(instrumenter_.gate());
+    if (Function* const plain = versions.plain_function()) twins_.emplace_back(&function, plain);
     mark(function);
+  }
+
+  // After all of them.
+  void connect_twins() {
+    for (const auto [monitored, plain] : twins_) {
+      connect_functions(*monitored, *plain, instrumenter_.gate());
+      drop_untrue_attributes(*plain);
+      mark(*plain);
+      mark_instrumented(*plain);
+    }
   }
 
   Hooks& hooks() { return hooks_; }
@@ -151,6 +162,7 @@ class ModuleMonitor {
   RegionSummaries summaries_;
   AccessInstrumenter accesses_;
   MonitorInstrumenter instrumenter_;
+  std::vector<std::pair<Function*, Function*>> twins_;  // with monitors, plain
 };
 
 }  // namespace
@@ -166,6 +178,7 @@ PreservedAnalyses MonitorPass::run(Module& module, ModuleAnalysisManager& analys
       mark_instrumented(*function);
       function_analyses.invalidate(*function, PreservedAnalyses::none());
     }
+    monitor.connect_twins();
     add_constructor(module, monitor.hooks(), options_.mode);
     add_note(module, options_.mode);
     if (inline_hooks_ && options_.is_on(Optimisation::kInline))

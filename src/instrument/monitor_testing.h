@@ -59,24 +59,31 @@ class Monitored {
   // release), "ask" (before a call that may be invisible).
   std::vector<std::string> events(const std::string& function = "f") const {
     std::vector<std::string> found;
-    llvm::Function* f = module_->getFunction(function);
-    if (!f) return {"no function " + function};
-    for (llvm::Instruction& instruction : llvm::instructions(*f)) {
-      const std::string event = describe(instruction);
-      if (!event.empty()) found.push_back(event);
-    }
+    if (!module_->getFunction(function)) return {"no function " + function};
+    for (llvm::Function* f : versions(function))
+      for (llvm::Instruction& instruction : llvm::instructions(*f)) {
+        const std::string event = describe(instruction);
+        if (!event.empty() && event != function + ".monitored") found.push_back(event);
+      }
+    return found;
+  }
+  // The function, and its other version if that is a function of its own.
+  std::vector<llvm::Function*> versions(const std::string& function = "f") const {
+    std::vector<llvm::Function*> found = {module_->getFunction(function)};
+    if (llvm::Function* other = module_->getFunction(function + ".monitored")) found.push_back(other);
     return found;
   }
   // Only where monitors start: "strong x in BLOCK", BLOCK being the program's block before the look at the
   // gate.
   std::vector<std::string> starts(const std::string& function = "f") const {
     std::vector<std::string> found;
-    for (llvm::Instruction& instruction : llvm::instructions(*module_->getFunction(function))) {
-      const std::string event = describe(instruction);
-      if (!event.starts_with("weak") && !event.starts_with("strong")) continue;
-      llvm::StringRef block = instruction.getParent()->getSinglePredecessor()->getName();
-      found.push_back(event + " in " + block.str());
-    }
+    for (llvm::Function* f : versions(function))
+      for (llvm::Instruction& instruction : llvm::instructions(*f)) {
+        const std::string event = describe(instruction);
+        if (!event.starts_with("weak") && !event.starts_with("strong")) continue;
+        llvm::StringRef block = instruction.getParent()->getSinglePredecessor()->getName();
+        found.push_back(event + " in " + block.str());
+      }
     return found;
   }
   std::string print() const {

@@ -48,11 +48,12 @@ bool makes_threads(const CallInst& call) {
          name.starts_with("_ZNSt6thread15_M_start_thread");
 }
 
-// It comes by its beginning often.
-bool calls_itself(const Function& function) {
+// It comes by its beginning often. With `loop`: from there.
+bool calls_itself(const Function& function, const Loop* loop = nullptr) {
   return any_of(function.users(), [&](const User* user) {
     const auto* call = dyn_cast<CallBase>(user);
-    return call && call->getFunction() == &function;
+    return call && call->getFunction() == &function && call->getCalledOperand() == &function &&
+           (!loop || loop->contains(call));
   });
 }
 
@@ -94,6 +95,7 @@ bool FunctionVersions::is_change(const Loop& loop, const InterferenceFreeRegions
   // Every change keeps alive what both versions need behind it, which short loops pay for in registers: a
   // nest that only computes is left to the loop around it.
   const bool calls = calls_something(loop);
+  if (calls && calls_itself(function_, &loop)) return false;
   // But a loop that stands alone may be all that a thread does.
   if (!calls && loop.getParentLoop() && !regions.heads_long_loop(*loop.getHeader())) return false;
   if (!calls && (loop.getParentLoop() || calls_itself(function_)) && !is_deep(loop)) return false;
@@ -148,25 +150,27 @@ bool FunctionVersions::is_worth_it(bool asks_on_return) const {
          can_be_copied();
 }
 
-void FunctionVersions::copy(Placement& placement) {
-  for (CallInst* call : openers_) {
-    BasicBlock* const block = call->getParent();
-    BasicBlock* const rest = SplitBlock(block, call->getNextNode(), &dominators_, &loops_);
-    heads_.push_back({rest, {block->getTerminator()}});
-  }
-  find_crossing();
+// A function of the same signature can be jumped to, if nothing but registers and plain stack slots is
+// passed.
+bool FunctionVersions::can_be_two_functions() const {
+  if (!heads_.empty() || !openers_.empty() || function_.isVarArg()) return false;
+  if (function_.getFnAttribute("disable-tail-calls").getValueAsBool()) return false;
+  return none_of(function_.args(), [](const Argument& argument) {
+    return argument.hasPassPointeeByValueCopyAttr() || argument.hasNestAttr() || argument.hasSwiftErrorAttr();
+  });
+}
+
+// Within the function. Variables are the same in both versions.
+void FunctionVersions::copy_blocks(SmallVectorImpl<BasicBlock*>& plain) {
   body_ = &function_.getEntryBlock();
   SmallVector<BasicBlock*, 16> blocks;
   for (BasicBlock& block : function_) blocks.push_back(&block);
-  // Variables are the same in both versions.
   SmallVector<AllocaInst*, 8> variables;
   for (Instruction& instruction : *body_)
     if (auto* variable = dyn_cast<AllocaInst>(&instruction); variable && variable->isStaticAlloca())
       variables.push_back(variable);
   entry_ = BasicBlock::Create(function_.getContext(), "dh.entry", &function_, body_);
   for (AllocaInst* variable : variables) variable->moveBefore(*entry_, entry_->end());
-
-  SmallVector<BasicBlock*, 16> plain;
   for (BasicBlock* block : blocks) {
     BasicBlock* const copy = CloneBasicBlock(block, map_, ".plain", &function_);
     map_[block] = copy;
@@ -174,6 +178,25 @@ void FunctionVersions::copy(Placement& placement) {
   }
   remapInstructionsInBlocks(plain, map_);
   new UnreachableInst(function_.getContext(), entry_);  // until the gate is looked at there
+}
+
+void FunctionVersions::copy(Placement& placement) {
+  const bool calls = any_of(instructions(function_), [](const Instruction& instruction) {
+    return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction);
+  });
+  SmallVector<BasicBlock*, 16> plain;
+  if (can_be_two_functions()) {
+    plain_function_ = CloneFunction(&function_, map_);
+    for (BasicBlock& block : *plain_function_) plain.push_back(&block);
+  } else {
+    for (CallInst* call : openers_) {
+      BasicBlock* const block = call->getParent();
+      BasicBlock* const rest = SplitBlock(block, call->getNextNode(), &dominators_, &loops_);
+      heads_.push_back({rest, {block->getTerminator()}});
+    }
+    find_crossing();
+    copy_blocks(plain);
+  }
 
   const auto in_plain = [&](Instruction* instruction) {
     return cast<Instruction>(static_cast<Value*>(map_[instruction]));
@@ -186,11 +209,6 @@ void FunctionVersions::copy(Placement& placement) {
     placement.asks.push_back(cast<CallBase>(in_plain(placement.asks[i])));
   for (size_t i = 0, count = placement.whose.size(); i < count; ++i)
     placement.whose.push_back(cast<CallBase>(in_plain(placement.whose[i])));
-  const bool calls = any_of(blocks, [](BasicBlock* block) {
-    return any_of(*block, [](const Instruction& instruction) {
-      return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction);
-    });
-  });
   if (!calls && heads_.empty()) quiet_exits_.insert(plain.begin(), plain.end());
 }
 
@@ -287,6 +305,59 @@ void FunctionVersions::connect(GlobalVariable& gate) {
                        MDBuilder(function_.getContext()).createUnlikelyBranchWeights());
   DominatorTree dominators(function_);
   PromoteMemToReg(slots_, dominators);
+}
+
+namespace {
+
+DebugLoc beginning_of(Function& function) {
+  DISubprogram* const program = function.getSubprogram();
+  if (!program) return {};
+  const unsigned line = program->getScopeLine() ? program->getScopeLine() : program->getLine();
+  return DILocation::get(function.getContext(), line, 0, program);
+}
+
+void exchange(Function& monitored, Function& plain) {
+  monitored.replaceAllUsesWith(&plain);
+  plain.takeName(&monitored);
+  plain.setLinkage(monitored.getLinkage());
+  // The other one goes with it when the linker drops one of several copies.
+  plain.setComdat(monitored.getComdat());
+  monitored.setName(plain.getName() + ".monitored");
+  monitored.setLinkage(GlobalValue::InternalLinkage);
+  monitored.setVisibility(GlobalValue::DefaultVisibility);
+  monitored.setDLLStorageClass(GlobalValue::DefaultStorageClass);
+  monitored.setDSOLocal(true);
+}
+
+}  // namespace
+
+void connect_functions(Function& monitored, Function& plain, GlobalVariable& gate) {
+  exchange(monitored, plain);
+  BasicBlock& entry = plain.getEntryBlock();
+  BasicBlock::iterator place = entry.begin();
+  while (isa<AllocaInst>(place)) ++place;
+  BasicBlock* const body = entry.splitBasicBlock(place);
+  BasicBlock* const jump = BasicBlock::Create(plain.getContext(), "dh.monitored", &plain);
+  entry.getTerminator()->eraseFromParent();
+  IRBuilder<> builder(&entry);
+  builder.SetCurrentDebugLocation(beginning_of(plain));
+  builder.CreateCondBr(is_open(builder, gate), jump, body,
+                       MDBuilder(plain.getContext()).createUnlikelyBranchWeights());
+  builder.SetInsertPoint(jump);
+  SmallVector<Value*, 8> arguments;
+  for (Argument& argument : plain.args()) arguments.push_back(&argument);
+  CallInst* const call = builder.CreateCall(&monitored, arguments);
+  call->setCallingConv(plain.getCallingConv());
+  call->setTailCallKind(CallInst::TCK_MustTail);
+  const AttributeList attributes = plain.getAttributes();
+  SmallVector<AttributeSet, 8> of_arguments;
+  for (unsigned i = 0; i < arguments.size(); ++i) of_arguments.push_back(attributes.getParamAttrs(i));
+  call->setAttributes(
+      AttributeList::get(plain.getContext(), AttributeSet(), attributes.getRetAttrs(), of_arguments));
+  if (plain.getReturnType()->isVoidTy())
+    builder.CreateRetVoid();
+  else
+    builder.CreateRet(call);
 }
 
 }  // namespace deadheat::instrument

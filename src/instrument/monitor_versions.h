@@ -20,6 +20,12 @@
 // And they change behind calls that make threads, and behind every call in `main`: there the gate may have
 // opened for the first time, and what follows may be all that this thread ever does.
 //
+// Two functions. Where versions never change in the middle (no such loop, no such call), the two are
+// functions of their own: the one with the program's name is plain, and looks at the gate before it has a
+// frame; while the gate is open it jumps to the other, `f.monitored`, which has the same arguments. So
+// registers, frame and layout of the plain one are as they would be without the lane. A loop that calls its
+// own function needs no change: the next call looks at the gate.
+//
 // The plain version still tells of releases and asks about invisible code: monitors may be active there,
 // those of callers and callees. Only its returns need not ask, if nothing was called and no version changed:
 // whoever entered without monitors leaves without.
@@ -54,9 +60,12 @@ class FunctionVersions {
   // REQUIRES: nothing was emitted yet for `placement`.
   void copy(Placement& placement);
   // After everything was emitted: the ways from one version to the other.
+  // REQUIRES: the plain version is no function of its own.
   void connect(llvm::GlobalVariable& gate);
 
   bool is_copied() const { return entry_ != nullptr; }
+  // The plain version, if it is a function of its own.
+  llvm::Function* plain_function() const { return plain_function_; }
   // The exits of the plain version that need not ask who they return to.
   bool is_quiet_exit(const llvm::BasicBlock& block) const { return quiet_exits_.contains(&block); }
   unsigned changes() const { return static_cast<unsigned>(heads_.size()); }
@@ -68,6 +77,8 @@ class FunctionVersions {
   };
 
   bool can_be_copied() const;
+  bool can_be_two_functions() const;
+  void copy_blocks(llvm::SmallVectorImpl<llvm::BasicBlock*>& plain);
   bool is_change(const llvm::Loop& loop, const InterferenceFreeRegions& regions,
                  llvm::ArrayRef<const llvm::Instruction*> looks, llvm::ScalarEvolution& evolution) const;
   void find_openers(llvm::ArrayRef<const llvm::Instruction*> looks, const llvm::LoopInfo& loops);
@@ -84,10 +95,15 @@ class FunctionVersions {
   llvm::SmallVector<Head, 4> heads_;
   llvm::SmallVector<llvm::Instruction*, 16> crossing_;  // may be used behind a head they are defined before
   llvm::ValueToValueMapTy map_;
+  llvm::Function* plain_function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* body_ = nullptr;  // the first block of the version with monitors
   llvm::SmallVector<llvm::AllocaInst*, 16> slots_;
   llvm::DenseSet<const llvm::BasicBlock*> quiet_exits_;
 };
+
+// `plain` takes the place of `monitored` in the module, and jumps to it while the gate is open.
+// REQUIRES: everything was emitted in all functions of the module: what is known of them is known by address.
+void connect_functions(llvm::Function& monitored, llvm::Function& plain, llvm::GlobalVariable& gate);
 
 }  // namespace deadheat::instrument

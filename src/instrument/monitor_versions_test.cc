@@ -19,16 +19,17 @@ long count(const std::vector<std::string>& events, const std::string& what) {
 
 unsigned blocks_named(Monitored& f, const std::string& prefix) {
   unsigned found = 0;
-  for (const llvm::BasicBlock& block : *f.module().getFunction("f"))
-    found += block.getName().starts_with(prefix);
+  for (llvm::Function* version : f.versions())
+    for (const llvm::BasicBlock& block : *version) found += block.getName().starts_with(prefix);
   return found;
 }
 
 unsigned calls_of(Monitored& f, const std::string& callee) {
   unsigned found = 0;
-  for (const llvm::Instruction& instruction : llvm::instructions(*f.module().getFunction("f")))
-    if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
-      found += call->getCalledFunction() && call->getCalledFunction()->getName() == callee;
+  for (llvm::Function* version : f.versions())
+    for (const llvm::Instruction& instruction : llvm::instructions(*version))
+      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+        found += call->getCalledFunction() && call->getCalledFunction()->getName() == callee;
   return found;
 }
 
@@ -181,14 +182,81 @@ TEST(Versions, ANestThatOnlyComputesIsLeftToTheLoopAroundIt) {
   EXPECT_EQ(blocks_named(f, "dh.change"), 2u) << f.print();  // of the outermost loop, one per version
 }
 
+TEST(Versions, WithoutALoopTheyAreTwoFunctionsAndThePlainOneHasTheName) {
+  Monitored f = versions_of(R"(
+    $f = comdat any
+    @table = constant [1 x ptr] [ptr @f]
+    define linkonce_odr i32 @f(ptr nonnull %x, i32 %v) comdat {
+      store i32 %v, ptr %x
+      call void @unknown()
+      store i32 2, ptr %x
+      %r = call i32 @f(ptr %x, i32 3)
+      ret i32 %r
+    })");
+  ASSERT_EQ(f.versions().size(), 2u) << f.print();
+  llvm::Function& plain = *f.versions()[0];
+  llvm::Function& monitored = *f.versions()[1];
+  EXPECT_TRUE(plain.hasLinkOnceODRLinkage());
+  EXPECT_TRUE(monitored.hasLocalLinkage());
+  EXPECT_EQ(monitored.getComdat(), plain.getComdat());
+  EXPECT_EQ(f.module().getNamedGlobal("table")->getInitializer()->getOperand(0), &plain);
+  EXPECT_EQ(calls_of(f, "f"), 2u);            // both go by the gate again
+  EXPECT_EQ(calls_of(f, "f.monitored"), 1u);  // and nobody else there
+  EXPECT_TRUE(plain.hasPrefixData() && monitored.hasPrefixData());
+  for (llvm::Instruction& instruction : llvm::instructions(plain))
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        call && call->getCalledFunction() == &monitored) {
+      EXPECT_TRUE(call->isMustTailCall());
+      EXPECT_EQ(call->getParent()->getSinglePredecessor(), &plain.getEntryBlock());
+    }
+  EXPECT_EQ(count(f.events(), "strong x"), 2);
+}
+
+TEST(Versions, WhatIsPassedByValueOnTheStackCannotBeJumpedTo) {
+  for (const char* arguments : {"ptr byval([64 x i8]) %x", "ptr %x, ..."}) {
+    Monitored f = versions_of("define void @f(" + std::string(arguments) + R"() {
+      store i32 1, ptr @g
+      call void @unknown()
+      store i32 2, ptr @g
+      ret void
+    })");
+    EXPECT_EQ(f.versions().size(), 1u);
+    EXPECT_EQ(count(f.events(), "write g"), 4);
+  }
+}
+
+TEST(Versions, ALoopThatCallsItsOwnFunctionNeedsNoChange) {
+  Monitored f = versions_of(function(R"(
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      store i64 %i, ptr %x
+      call void @f(ptr %x, ptr %y, i1 %c, i64 %i)
+      store i64 %i, ptr %y
+      %next = add i64 %i, 1
+      %more = icmp ult i64 %next, %n
+      br i1 %more, label %loop, label %end
+    end:
+      ret void)"));
+  EXPECT_EQ(blocks_named(f, "dh.change"), 0u);
+  EXPECT_EQ(f.versions().size(), 2u);
+}
+
 TEST(Versions, VariablesAreTheSameInBoth) {
   Monitored f = versions_of(function(R"(
       %v = alloca i64
       %w = alloca i64
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
       store ptr %v, ptr %x
       call void @unknown()
       store ptr %w, ptr %x
       call void @unknown()
+      %next = add i64 %i, 1
+      %more = icmp ult i64 %next, %n
+      br i1 %more, label %loop, label %end
+    end:
       ret void)"));
   unsigned variables = 0;
   for (const llvm::Instruction& instruction : llvm::instructions(*f.module().getFunction("f"))) {

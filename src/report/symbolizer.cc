@@ -27,6 +27,13 @@ std::string hex_of(llvm::ArrayRef<std::uint8_t> bytes) {
   return text;
 }
 
+// The monitor lane has some functions in two versions (src/instrument/monitor_versions.h).
+std::string without_version(std::string function) {
+  for (const std::string_view suffix : {" (.monitored)", ".monitored"})
+    if (function.ends_with(suffix)) function.resize(function.size() - suffix.size());
+  return function;
+}
+
 llvm::symbolize::LLVMSymbolizer::Options options() {
   llvm::symbolize::LLVMSymbolizer::Options options;
   // "As the compiler was given it": what the line table says relative to the compilation's directory, not
@@ -97,7 +104,7 @@ class Symbolizer::Impl {
  private:
   static Location location(const llvm::DILineInfo& info) {
     Location location;
-    location.function = known(info.FunctionName);
+    location.function = without_version(known(info.FunctionName));
     location.function_line = static_cast<int>(info.StartLine);
     // Line 0 is the compiler saying that no line is right.
     if (info.Line != 0) {

@@ -41,10 +41,15 @@ __attribute__((weak)) void* glibc_malloc(size_t size) __asm__("__libc_malloc");
 void* program_malloc(size_t size) __asm__("malloc");
 void* program_aligned_alloc(size_t alignment, size_t size) __asm__("aligned_alloc");
 void program_free(void* block) __asm__("free");
+#ifdef DEADHEAT_ALLOCATOR_JUMPS
+__attribute__((visibility("hidden"))) void* deadheat_own_malloc(size_t size);
+__attribute__((visibility("hidden"))) void deadheat_own_free(void* block);
+#else
 __attribute__((alias("malloc"), visibility("hidden"))) void* deadheat_own_malloc(size_t size);
+__attribute__((alias("free"), visibility("hidden"))) void deadheat_own_free(void* block);
+#endif
 __attribute__((alias("aligned_alloc"), visibility("hidden"))) void* deadheat_own_aligned_alloc(size_t,
                                                                                                size_t);
-__attribute__((alias("free"), visibility("hidden"))) void deadheat_own_free(void* block);
 #endif
 }
 
@@ -86,6 +91,10 @@ bool came_from_kernel(const void* block) {
 
 void* told(void* block, size_t size, lane::Pc pc) {
   if (block != nullptr) lane::allocated(block, size, pc);
+#ifdef DEADHEAT_LANE_MONITOR
+  // Out of memory is where std::bad_alloc is thrown, through the program's functions to whoever catches it.
+  if (__builtin_expect(block == nullptr, 0)) lane::release(nullptr);
+#endif
   return block;
 }
 
@@ -105,7 +114,34 @@ void* reallocate(void* block, size_t size, lane::Pc pc) {
 
 }  // namespace
 
+#ifdef DEADHEAT_ALLOCATOR_JUMPS
+
+DH_ALLOCATOR_JUMP("malloc", "deadheat_own_malloc", "jmpq *__libc_malloc@GOTPCREL(%rip)")
+// The runtime is in the executable: its thread-local variables are at known places.
+DH_ALLOCATOR_JUMP("free", "deadheat_own_free",
+                  "cmpl $0, %fs:__dh_monitor_hot@TPOFF\n"
+                  "jne deadheat_heard_free\n"
+                  "cmpq $0, __dh_monitor_gate(%rip)\n"
+                  "jne deadheat_heard_free\n"
+                  "jmpq *__libc_free@GOTPCREL(%rip)")
+
+extern "C" __attribute__((visibility("hidden"), used, noinline)) void deadheat_heard_free(void* block) {
+  if (block == nullptr) return;
+  ending(block, CALLER);
+  libc_free(block);
+}
+
+#else
+
 REPLACE(void*, malloc, size_t size) { return told(libc_malloc(size), size, CALLER); }
+
+REPLACE(void, free, void* block) {
+  if (block == nullptr) return;
+  ending(block, CALLER);
+  libc_free(block);
+}
+
+#endif
 
 REPLACE(void*, calloc, size_t count, size_t size) {
   void* const block = libc_calloc(count, size);  // null if the product overflows
@@ -125,12 +161,6 @@ REPLACE(void*, reallocarray, void* block, size_t count, size_t size) {
     return nullptr;
   }
   return reallocate(block, total, CALLER);
-}
-
-REPLACE(void, free, void* block) {
-  if (block == nullptr) return;
-  ending(block, CALLER);
-  libc_free(block);
 }
 
 // Removed from glibc's headers, still called by old programs.
@@ -176,6 +206,8 @@ namespace deadheat::interpose {
 
 #ifdef DEADHEAT_INTERPOSE_STATIC
 
+bool hears_of_frees() { return true; }
+
 void* allocate(size_t size, lane::Pc pc) { return told(libc_malloc(size), size, pc); }
 void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc) {
   return told(libc_memalign(alignment, size), size, pc);
@@ -187,6 +219,8 @@ void deallocate(void* block, lane::Pc pc) {
 }
 
 #else
+
+bool hears_of_frees() { return same(&program_free, &deadheat_own_free); }
 
 void* allocate(size_t size, lane::Pc pc) {
   bool const ours = same(&program_malloc, &deadheat_own_malloc);

@@ -4,7 +4,37 @@
 
 #include "runtime/interpose/interpose.h"
 
+// What programs call all the time, in the monitor lane, which does not hear of new blocks at all, and of
+// their ends only while it monitors: a few instructions before there is a frame, then a jump. `own` is a
+// second name, by which ours can be told from a program's own.
+#if defined(DEADHEAT_LANE_MONITOR) && !defined(DEADHEAT_INTERPOSE_STATIC)
+#define DEADHEAT_ALLOCATOR_JUMPS
+#define DH_ALLOCATOR_JUMP(name, own, code)            \
+  __asm__(                                            \
+      ".pushsection deadheat_text,\"ax\",@progbits\n" \
+      ".p2align 4\n"                                  \
+      ".weak " name                                   \
+      "\n"                                            \
+      ".globl " own                                   \
+      "\n"                                            \
+      ".hidden " own                                  \
+      "\n"                                            \
+      ".type " name                                   \
+      ",@function\n"                                  \
+      ".type " own ",@function\n" name ":\n" own      \
+      ":\n"                                           \
+      ".cfi_startproc\n" code                         \
+      "\n"                                            \
+      ".cfi_endproc\n"                                \
+      ".size " name ",.-" name                        \
+      "\n"                                            \
+      ".popsection");
+#endif
+
 namespace deadheat::interpose {
+
+// Is `free` ours, and not the program's own?
+bool hears_of_frees();
 
 void* allocate(size_t size, lane::Pc pc);
 void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc);

@@ -29,12 +29,17 @@ void program_delete_array(void* block) __asm__("_ZdaPv");
 void program_delete_aligned(void* block, size_t alignment) __asm__("_ZdlPvSt11align_val_t");
 void program_delete_array_aligned(void* block, size_t alignment) __asm__("_ZdaPvSt11align_val_t");
 #define OWN(name) __attribute__((alias(name), visibility("hidden")))
-OWN("_Znwm") void* own_new(size_t);
-OWN("_Znam") void* own_new_array(size_t);
+#ifdef DEADHEAT_ALLOCATOR_JUMPS
+#define OWN_HOT(name) __attribute__((visibility("hidden")))
+#else
+#define OWN_HOT(name) OWN(name)
+#endif
+OWN_HOT("_Znwm") void* own_new(size_t);
+OWN_HOT("_Znam") void* own_new_array(size_t);
 OWN("_ZnwmSt11align_val_t") void* own_new_aligned(size_t, size_t);
 OWN("_ZnamSt11align_val_t") void* own_new_array_aligned(size_t, size_t);
-OWN("_ZdlPv") void own_delete(void*);
-OWN("_ZdaPv") void own_delete_array(void*);
+OWN_HOT("_ZdlPv") void own_delete(void*);
+OWN_HOT("_ZdaPv") void own_delete_array(void*);
 OWN("_ZdlPvSt11align_val_t") void own_delete_aligned(void*, size_t);
 OWN("_ZdaPvSt11align_val_t") void own_delete_array_aligned(void*, size_t);
 }
@@ -60,11 +65,67 @@ void* allocate_or_throw(size_t size, size_t alignment, bool may_fail, lane::Pc p
 
 }  // namespace
 
+#ifdef DEADHEAT_ALLOCATOR_JUMPS
+
+// As the standard defines the default ones, each by whichever definition of the next the program ended up
+// with. The library's own take as many steps, through its table of addresses each.
+DH_ALLOCATOR_JUMP("_Znwm", "own_new",
+                  "pushq %rbx\n"
+                  ".cfi_adjust_cfa_offset 8\n"
+                  ".cfi_rel_offset %rbx, 0\n"
+                  "movq %rdi, %rbx\n"
+                  "callq malloc@PLT\n"
+                  "testq %rax, %rax\n"
+                  "je 1f\n"
+                  "popq %rbx\n"
+                  ".cfi_remember_state\n"
+                  ".cfi_adjust_cfa_offset -8\n"
+                  ".cfi_restore %rbx\n"
+                  "retq\n"
+                  ".cfi_restore_state\n"
+                  "1: movq %rbx, %rdi\n"
+                  "popq %rbx\n"
+                  ".cfi_adjust_cfa_offset -8\n"
+                  ".cfi_restore %rbx\n"
+                  "jmp deadheat_new_again")
+DH_ALLOCATOR_JUMP("_Znam", "own_new_array", "jmp _Znwm@PLT")
+DH_ALLOCATOR_JUMP("_ZdlPv", "own_delete", "jmp free@PLT")
+DH_ALLOCATOR_JUMP("_ZdaPv", "own_delete_array", "jmp _ZdlPv@PLT")
+DH_ALLOCATOR_JUMP("_ZdlPvm", "own_sized_delete", "jmp _ZdlPv@PLT")
+DH_ALLOCATOR_JUMP("_ZdaPvm", "own_sized_delete_array", "jmp _ZdaPv@PLT")
+
+extern "C" __attribute__((visibility("hidden"), used, noinline)) void* deadheat_new_again(size_t size) {
+  return allocate_or_throw(size, 0, false, CALLER);
+}
+
+#else
+
 REPLACE(void*, _Znwm, size_t size) { return allocate_or_throw(size, 0, false, CALLER); }
 REPLACE(void*, _Znam, size_t size) {
   if (!same(&program_new, &own_new)) return program_new(size);
   return allocate_or_throw(size, 0, false, CALLER);
 }
+
+REPLACE(void, _ZdlPv, void* block) { deallocate(block, CALLER); }
+REPLACE(void, _ZdaPv, void* block) {
+  if (!same(&program_delete, &own_delete)) return program_delete(block);
+  deallocate(block, CALLER);
+}
+// Forms that only say more about the block, here and below. Each calls its plain form if that is the
+// program's.
+REPLACE(void, _ZdlPvm, void* block, size_t) {
+  if (!same(&program_delete, &own_delete)) return program_delete(block);
+  deallocate(block, CALLER);
+}
+REPLACE(void, _ZdaPvm, void* block, size_t) {
+  if (!same(&program_delete_array, &own_delete_array) || !same(&program_delete, &own_delete)) {
+    return program_delete_array(block);
+  }
+  deallocate(block, CALLER);
+}
+
+#endif
+
 REPLACE(void*, _ZnwmSt11align_val_t, size_t size, size_t alignment) {
   return allocate_or_throw(size, alignment, false, CALLER);
 }
@@ -95,30 +156,14 @@ NOTHROW_NEW(_ZnamSt11align_val_tRKSt9nothrow_t,
                 !same(&program_new_array_aligned, &own_new_array_aligned),
             alignment, ALIGNED)
 
-REPLACE(void, _ZdlPv, void* block) { deallocate(block, CALLER); }
-REPLACE(void, _ZdaPv, void* block) {
-  if (!same(&program_delete, &own_delete)) return program_delete(block);
-  deallocate(block, CALLER);
-}
 REPLACE(void, _ZdlPvSt11align_val_t, void* block, size_t) { deallocate(block, CALLER); }
 REPLACE(void, _ZdaPvSt11align_val_t, void* block, size_t alignment) {
   if (!same(&program_delete_aligned, &own_delete_aligned)) return program_delete_aligned(block, alignment);
   deallocate(block, CALLER);
 }
 
-// Forms that only say more about the block. Each calls its plain form if that is the program's.
-REPLACE(void, _ZdlPvm, void* block, size_t) {
-  if (!same(&program_delete, &own_delete)) return program_delete(block);
-  deallocate(block, CALLER);
-}
 REPLACE(void, _ZdlPvRKSt9nothrow_t, void* block, const void*) {
   if (!same(&program_delete, &own_delete)) return program_delete(block);
-  deallocate(block, CALLER);
-}
-REPLACE(void, _ZdaPvm, void* block, size_t) {
-  if (!same(&program_delete_array, &own_delete_array) || !same(&program_delete, &own_delete)) {
-    return program_delete_array(block);
-  }
   deallocate(block, CALLER);
 }
 REPLACE(void, _ZdaPvRKSt9nothrow_t, void* block, const void*) {

@@ -66,13 +66,24 @@ void stop_before_invisible(uintptr_t pc) {
   stop_all_even_kept(thread);
 }
 
+// While the gate is closed nobody starts a monitor, so those that are left from the last window meet nothing:
+// whoever comes by here gives them up, or a thread that never releases would come by again and again.
+void stop_if_over(Thread* thread) {
+  if (__atomic_load_n(&__dh_monitor_gate, __ATOMIC_RELAXED) != 0) return;
+  stop_all(thread);
+  stopping_early(thread);
+}
+
 // Nothing that comes after a call of a function that is not known was certain before it.
 void ask(bool visible, uintptr_t pc) {
   if (!visible) return stop_before_invisible(pc);
   Thread* const thread = acting();
-  if (thread == nullptr || __atomic_load_n(&thread->waiting, __ATOMIC_RELAXED) == 0) return;
+  if (thread == nullptr) return;
+  thread->stopped_at = pc;
   Inside const inside(thread);
+  Cost const cost(thread);
   passing(thread);
+  stop_if_over(thread);
 }
 
 size_t size_of(uint32_t what) { return what >> kDhMonitorSizeShift & kDhMonitorSizeMask; }
@@ -149,5 +160,11 @@ void __dh_monitor_calling_known_slow(const void* function) {
 
 void __dh_monitor_returning_slow(const void* return_address) {
   if (return_address == nullptr || !is_visible_return(reinterpret_cast<uintptr_t>(return_address)))
-    stop_before_invisible(DH_PC);
+    return stop_before_invisible(DH_PC);
+  // What the caller is certain to access may lie behind this: nothing counts as made.
+  Thread* const thread = acting();
+  if (thread == nullptr) return;
+  thread->stopped_at = DH_PC;
+  Inside const inside(thread);
+  stop_if_over(thread);
 }

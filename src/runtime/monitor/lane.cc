@@ -121,8 +121,12 @@ void freeing_slow(void* address, size_t size, Pc pc) {
     Inside const inside(thread);
     thread->stopped_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
     // More than the block: stopping too much is not wrong, and a thread that never releases would otherwise
-    // search its monitors at every free for the rest of its life.
-    stop_within(thread, begin, ~uintptr_t{0});
+    // search its monitors at every free for the rest of its life. All, if the window is over.
+    if (inlined::gate_is_closed())
+      stop_all(thread);
+    else
+      stop_within(thread, begin, ~uintptr_t{0});
+    stopping_early(thread);
   }
   uint32_t const place = place_of(pc);
   if (size == 0 || thread->inside != 0 || thread->number == 0 || thread->ignore_writes != 0) return;

@@ -41,6 +41,11 @@ inline void passing(Thread* thread) {
   else
     thread->hot->active |= kDhMonitorWaits;
 }
+// Monitors end without anything being made: whatever waits for this thread goes on waiting.
+inline void stopping_early(Thread* thread) {
+  if (__builtin_expect(__atomic_load_n(&thread->waiting, __ATOMIC_RELAXED) != 0, 0))
+    thread->hot->active |= kDhMonitorWaits;
+}
 inline void coming_by(Thread* thread, uintptr_t pc) {
   if (__builtin_expect(__atomic_load_n(&thread->waiting, __ATOMIC_RELAXED) != 0, 0)) made_prompt(thread, pc);
 }

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "runtime/interpose/allocator.h"
 #include "runtime/monitor_abi.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/spinlock.h"
@@ -151,9 +152,11 @@ bool is_visible_function(uintptr_t function) {
   return decided(functions, function, [](uintptr_t at) { return has_mark(at) || is_runtime(at); });
 }
 
+// Among them are those that free; of a program's own allocator we do not hear what it frees.
 bool is_visible_or_library(uintptr_t function) {
-  return decided(known_functions, function,
-                 [](uintptr_t at) { return has_mark(at) || is_runtime(at) || is_in_known_library(at); });
+  return decided(known_functions, function, [](uintptr_t at) {
+    return has_mark(at) || ((is_runtime(at) || is_in_known_library(at)) && interpose::hears_of_frees());
+  });
 }
 
 bool is_visible_return(uintptr_t return_address) {
