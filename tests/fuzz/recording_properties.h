@@ -127,7 +127,11 @@ inline std::string read_items(recording::ThreadStream& stream, recording::Encode
     const std::uint64_t run = item.predicted;
     switch (item.tag) {
       case Tag::kSequencer:
-        again.sequencer(run, item.sequencer);
+        // Plain ones have 16 bits of the hash, coded ones none, 8 or 64.
+        if (item.sequencer.hash_bits == 16)
+          again.sequencer(run, item.sequencer);
+        else
+          again.coded_sequencer(run, item.sequencer);
         break;
       case Tag::kCallback:
         again.callback(run, item.callback.function, item.callback.words);
