@@ -212,6 +212,14 @@ void forget(const volatile void* object) {
 void lock_wanted(const void*, LockMode, Pc) {}
 void lock_only_used(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
 void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
+  if (mode == LockMode::kShared && is_alone()) {
+    // Somebody may be there by the time it is released, and then it matters what it was held for.
+    if (Thread* const thread = current_or_adopt(); thread != nullptr && thread->inside == 0) {
+      Inside const inside(thread);
+      shared_lock_held(thread, lock, pc.value);
+    }
+    return;
+  }
   Thread* const thread = acting();
   if (thread == nullptr) return;
   bool const is_read = is == LockIs::kObject && !platform::orders_by_itself(pc.value);
@@ -226,6 +234,13 @@ void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
 }
 
 void lock_releasing(const volatile void* lock, Pc) {
+  if (is_alone()) {
+    Thread* const thread = current_thread;
+    if (thread == nullptr || thread->held_count == 0 || thread->inside != 0) return;
+    Inside const inside(thread);
+    lock_forgotten(thread, lock);
+    return;
+  }
   Thread* const thread = synchronising();
   if (thread == nullptr) return;
   Inside const inside(thread);

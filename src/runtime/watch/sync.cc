@@ -140,7 +140,9 @@ class LockUse {
     for (unsigned i = 0; i < fat->count; ++i) kinds |= records[i].bits();
     written_ = (kinds & Record::kWrite) != 0;
     record_.epoch_bits = thread_->epoch().bits();
-    if (written_) check_in_fat(thread_, fat, granule(), record_, &races_);
+    if (!written_) return;
+    thread_->span.note_used();
+    check_in_fat(thread_, fat, granule(), record_, &races_);
   }
 
   void after(FatCell* fat) {
@@ -224,12 +226,21 @@ void lock_acquired(Thread* thread, const volatile void* lock, bool shared, bool 
   use.tell();
 }
 
+void shared_lock_held(Thread* thread, const volatile void* lock, uintptr_t pc) {
+  note_held(thread, reinterpret_cast<uintptr_t>(lock), true, pc);
+}
+
+void lock_forgotten(Thread* thread, const volatile void* lock) {
+  bool shared = false;
+  forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared);
+}
+
 void lock_releasing(Thread* thread, const volatile void* lock) {
   if (tree_filter()) tree_released(thread, lock);
   bool shared = false;
   if (!forget_held(thread, reinterpret_cast<uintptr_t>(lock), &shared)) {
-    // Taken while nobody was there to be told (this thread was alone), for reading or for writing, or one of
-    // too many: added to what the lock carries, which is right for both.
+    // Taken for writing while nobody was there to be told (this thread was alone), or one of too many: added
+    // to what the lock carries.
     sync_release(thread, lock, false);
     return;
   }

@@ -82,6 +82,9 @@ void sync_forget(const volatile void* object);
 
 // `is_read`: having taken it is also a read of its first byte.
 void lock_acquired(Thread* thread, const volatile void* lock, bool shared, bool is_read, uintptr_t pc);
+// The same while the thread is alone: nothing is learnt, nothing told.
+void shared_lock_held(Thread* thread, const volatile void* lock, uintptr_t pc);
+void lock_forgotten(Thread* thread, const volatile void* lock);
 void lock_releasing(Thread* thread, const volatile void* lock);
 
 }  // namespace deadheat::watch
