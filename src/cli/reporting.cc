@@ -120,6 +120,7 @@ void Reporting::add_options(CLI::App& app) {
                  "leave out findings that FILE lists, in ThreadSanitizer's syntax")
       ->type_name("FILE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("-q,--quiet", quiet_, "print nothing but errors");
   app.add_flag("--no-color", no_color_, "print without colour (also: variable NO_COLOR)");

@@ -27,8 +27,12 @@ void add_constructor(Module& module, Hooks& hooks, const std::string& mode) {
   constructor->setComdat(module.getOrInsertComdat(name));
   constructor->addFnAttr(Attribute::NoUnwind);
   IRBuilder<> builder(BasicBlock::Create(context, "", constructor));
-  hooks.call(builder, "__dh_module_init",
-             {builder.getInt32(DEADHEAT_ABI_VERSION), builder.CreateGlobalStringPtr(mode, "__dh_mode")});
+  // Not as a tail call, which link-time optimisation likes to make of it: the runtime learns from the return
+  // address which module is instrumented.
+  hooks
+      .call(builder, "__dh_module_init",
+            {builder.getInt32(DEADHEAT_ABI_VERSION), builder.CreateGlobalStringPtr(mode, "__dh_mode")})
+      ->setTailCallKind(CallInst::TCK_NoTail);
   builder.CreateRetVoid();
   // Before any constructor of the program's own, which start at priority 101.
   appendToGlobalCtors(module, constructor, 0, constructor);

@@ -472,6 +472,20 @@ class CheckForReal(CliTest):
         self.write("twice.c", "int twice(int x) { return 2 * x; }\n")
         self.assertEqual(self.deadheat("check", "--cflags", "-DSEVEN=7 -DTEXT='a b'", "main.cpp", "twice.c"), 0, )
 
+    def test_a_source_after_suppressions(self):
+        self.write("racy.c", RACY)
+        self.write("s.txt", "race:^total$\nrace:^accounts$\n")
+        self.assertEqual(self.deadheat("check", "--suppressions", "s.txt", "racy.c"), 0, self.err)
+
+    def test_large_variables_and_link_time_optimisation(self):
+        # The names of variables that no file backs, and each place by itself.
+        self.write("racy.c", RACY.replace("int main(", "char before[1000000];\nchar after[1000000];\nint main(", 1))
+        for flags in ("-O2", "-O2 -flto"):
+            self.assertEqual(self.deadheat("check", "--json", "o.json", "--cflags", flags, "racy.c"), 66)
+            names = [finding["variable"]["name"] for finding in self.read_json("o.json")["findings"]]
+            self.assertIn("total", names, flags)
+            self.assertTrue(any(name.startswith("accounts") for name in names), (flags, names))
+
     def test_a_source_that_does_not_compile(self):
         self.write("broken.c", "int main(void) { return x; }\n")
         self.assertEqual(self.deadheat("check", "broken.c"), 2)

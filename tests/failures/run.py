@@ -111,6 +111,13 @@ class Reports(Case):
         process = subprocess.run([str(build("streams.c")), "close"], capture_output=True, timeout=TIMEOUT)
         self.assertEqual(process.returncode, FINDINGS, process)
 
+    def test_program_closes_descriptors_that_are_not_its_own(self):
+        mine = WORK / "mine"
+        for words in (("from",), ("each",), ("over", mine)):
+            with self.subTest(words=words):
+                self.expect(deadheat_run(build("closes.c"), *words), FINDINGS, 1)
+        self.assertEqual(mine.read_bytes(), b"")
+
     def test_standard_input_and_output_pass_through(self):
         outcome = deadheat_run(build("streams.c"), "echo", stdin="one\ntwo\n")
         self.expect(outcome, 0, 0)

@@ -82,6 +82,19 @@ const char* keep(const char* path) {
   return kept;
 }
 
+// Where the module's variables end, those without initial values included, which no file backs.
+uintptr_t image_end(uintptr_t begin, uintptr_t bias) {
+  const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(begin);
+  if (header->e_ident[0] != 0x7f || header->e_ident[1] != 'E') return 0;
+  const auto* const segment = reinterpret_cast<const Elf64_Phdr*>(begin + header->e_phoff);
+  uintptr_t last = 0;
+  for (int i = 0; i < header->e_phnum; ++i) {
+    uintptr_t const end = bias + segment[i].p_vaddr + segment[i].p_memsz;
+    if (segment[i].p_type == PT_LOAD && end > last) last = end;
+  }
+  return last;
+}
+
 }  // namespace
 
 unsigned read_modules() {
@@ -120,7 +133,9 @@ unsigned read_modules() {
       candidate_begin = begin;
     }
     if (!executable || !same(candidate, p) || module_count == kMaxModules) continue;
-    modules[module_count++] = {load_bias(candidate_begin), candidate_begin, end, keep(p)};
+    uintptr_t const bias = load_bias(candidate_begin);
+    uintptr_t const last = image_end(candidate_begin, bias);
+    modules[module_count++] = {bias, candidate_begin, last > end ? last : end, keep(p)};
   }
   return module_count;
 }

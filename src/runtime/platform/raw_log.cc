@@ -1,5 +1,7 @@
 #include "runtime/platform/raw_log.h"
 
+#include <sys/stat.h>
+
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
 #include "runtime/platform/reporter.h"
@@ -14,6 +16,34 @@ Reporter reporter;
 const char* lane_name = "";
 int log_fd = -1;
 bool opened;
+
+// Which file is behind a descriptor; nothing behind one that is closed.
+struct FileId {
+  uint64_t device = 0;
+  uint64_t number = 0;
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+FileId log_file;
+
+FileId file_behind(int fd) {
+  struct stat about;
+  if (failed(syscall6(SYS_fstat, fd, reinterpret_cast<long>(&about)))) return {};
+  return {about.st_dev, about.st_ino};
+}
+
+long kept_away(long fd) {
+  // Not the program's descriptor: kept away from the low numbers it may count on, and closed on exec.
+  long const high = syscall6(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
+  if (failed(high)) return fd;
+  sys_close(static_cast<int>(fd));
+  return high;
+}
+
+long open_log_file(Text& path, int flags) {
+  path.append("%s.%d", options().log, sys_getpid());
+  long const fd = sys_open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0600);
+  return failed(fd) ? fd : kept_away(fd);
+}
 bool failed_to_write;
 
 void write_start_line() {
@@ -43,31 +73,40 @@ void open_log() {
   const Options& chosen = options();
   if (chosen.log != nullptr) {
     Text path;
-    path.append("%s.%d", chosen.log, sys_getpid());
-    // Not the program's descriptor: kept away from the low numbers it may count on, and closed on exec.
-    long fd = sys_open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    long const fd = open_log_file(path, O_CREAT);
     if (failed(fd)) {
       warn("cannot write findings to %s (error %ld); the program runs on unwatched", path.c_str(), -fd);
       return;
     }
-    long const high = syscall6(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
-    if (!failed(high)) {
-      sys_close(static_cast<int>(fd));
-      fd = high;
-    }
     log_fd = static_cast<int>(fd);
   } else if (start_reporter(chosen.tool, &reporter)) {
-    long const high = syscall6(SYS_fcntl, reporter.pipe, F_DUPFD_CLOEXEC, 900);
-    if (!failed(high)) {
-      sys_close(reporter.pipe);
-      reporter.pipe = static_cast<int>(high);
-    }
+    reporter.pipe = static_cast<int>(kept_away(reporter.pipe));
     log_fd = reporter.pipe;
   } else {
     warn("the deadheat program was not found; findings follow unsymbolised (DEADHEAT_OPTIONS=tool=PATH)");
     log_fd = 2;
   }
+  log_file = file_behind(log_fd);
   write_start_line();
+}
+
+bool is_still_ours() { return log_fd == 2 || file_behind(log_fd) == log_file; }
+
+// Programs close descriptors that they did not open (daemons, before they exec) and may have put a file of
+// their own in place of the log since, which is not to be written to.
+void find_log_again() {
+  log_fd = -1;
+  if (options().log != nullptr) {
+    Text path;
+    long const fd = open_log_file(path, 0);
+    if (!failed(fd)) log_fd = static_cast<int>(fd);
+    if (!failed(fd) && is_still_ours()) return;
+    if (!failed(fd)) sys_close(log_fd);
+    log_fd = -1;
+  } else {
+    reporter = {};
+  }
+  warn("the program has closed the descriptor that findings are written to: further ones are lost");
 }
 
 }  // namespace
@@ -90,6 +129,7 @@ bool raw_has_modules() { return modules_written != 0; }
 
 void raw_write(Text& line) {
   if (!opened) open_log();
+  if (log_fd >= 0 && !is_still_ours()) find_log_again();
   if (log_fd < 0) return;
   if (!line.write_to(log_fd) && !failed_to_write) {
     failed_to_write = true;
@@ -98,7 +138,8 @@ void raw_write(Text& line) {
 }
 
 void raw_log_finish() {
-  if (reporter.pipe >= 0) {
+  if (log_fd >= 0 && !is_still_ours()) log_fd = -1;
+  if (log_fd >= 0 && reporter.pipe >= 0) {
     finish_reporter(&reporter);
   } else if (log_fd > 2) {
     sys_close(log_fd);
@@ -109,7 +150,9 @@ void raw_log_finish() {
 void raw_log_fork_child() {
   // The child has a log of its own, opened when it has something to say.
   modules_written = 0;
-  if (reporter.pipe >= 0) {
+  if (log_fd >= 0 && !is_still_ours()) {
+    reporter = {};
+  } else if (reporter.pipe >= 0) {
     sys_close(reporter.pipe);
     sys_close(reporter.done);
     reporter = {};

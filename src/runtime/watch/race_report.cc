@@ -262,15 +262,11 @@ void append_why(Text& text, const Thread* thread, const AccessInfo& other, Epoch
 
 }  // namespace
 
-void report_race(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule) {
-  // The bytes both touched.
-  uintptr_t const from = request.address > granule ? request.address : granule;
-  uintptr_t const end =
-      request.address + request.size < granule + 8 ? request.address + request.size : granule + 8;
-  unsigned byte = static_cast<unsigned>(from - granule);
-  while (byte + 1 < end - granule && ((other.mask >> byte) & 1) == 0) ++byte;
+namespace {
+
+void report_at(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule,
+               unsigned byte, const AccessInfo& older) {
   uintptr_t const address = granule + byte;
-  AccessInfo const older = access_of(other.stack, byte);
 
   SpinGuard const guard(report_lock);
   if (benign_ranges.contains(address)) {
@@ -320,6 +316,26 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   append_why(line, thread, older, other.epoch(), other_info->id);
   line.append("}\n");
   raw_write(line);
+}
+
+}  // namespace
+
+void report_race(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule) {
+  // The bytes both touched: those of one record may have been touched at different places.
+  uintptr_t const from = request.address > granule ? request.address : granule;
+  uintptr_t const end =
+      request.address + request.size < granule + 8 ? request.address + request.size : granule + 8;
+  AccessInfo told[8];
+  unsigned count = 0;
+  for (auto byte = static_cast<unsigned>(from - granule); byte < end - granule; ++byte) {
+    if (((other.mask >> byte) & 1) == 0) continue;
+    AccessInfo const older = access_of(other.stack, byte);
+    bool is_told = false;
+    for (unsigned i = 0; i < count; ++i) is_told |= told[i] == older;
+    if (is_told) continue;
+    told[count++] = older;
+    report_at(thread, request, other, granule, byte, older);
+  }
 }
 
 uint64_t races_reported() { return known.size(); }

@@ -36,6 +36,8 @@ struct AccessInfo {
   AccessType type;
   uint32_t size;  // 0: a range
   LocksetId locks;
+
+  friend bool operator==(const AccessInfo&, const AccessInfo&) = default;
 };
 
 // A lockset must grow with the program's code, as stacks do, not with its data: a program that takes one of a
