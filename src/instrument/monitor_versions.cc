@@ -198,17 +198,15 @@ void FunctionVersions::copy(Placement& placement) {
     copy_blocks(plain);
   }
 
-  const auto in_plain = [&](Instruction* instruction) {
-    return cast<Instruction>(static_cast<Value*>(map_[instruction]));
+  const auto add_plain = [&](auto& places) {
+    using Place = std::remove_pointer_t<typename std::remove_reference_t<decltype(places)>::value_type>;
+    for (size_t i = 0, count = places.size(); i < count; ++i)
+      places.push_back(cast<Place>(static_cast<Value*>(map_[places[i]])));
   };
-  for (size_t i = 0, count = placement.releases.size(); i < count; ++i)
-    placement.releases.push_back(in_plain(placement.releases[i]));
-  for (size_t i = 0, count = placement.aheads.size(); i < count; ++i)
-    placement.aheads.push_back(in_plain(placement.aheads[i]));
-  for (size_t i = 0, count = placement.asks.size(); i < count; ++i)
-    placement.asks.push_back(cast<CallBase>(in_plain(placement.asks[i])));
-  for (size_t i = 0, count = placement.whose.size(); i < count; ++i)
-    placement.whose.push_back(cast<CallBase>(in_plain(placement.whose[i])));
+  add_plain(placement.releases);
+  add_plain(placement.aheads);
+  add_plain(placement.asks);
+  add_plain(placement.whose);
   if (!calls && heads_.empty()) quiet_exits_.insert(plain.begin(), plain.end());
 }
 

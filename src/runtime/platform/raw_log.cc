@@ -99,10 +99,11 @@ void find_log_again() {
   if (options().log != nullptr) {
     Text path;
     long const fd = open_log_file(path, 0);
-    if (!failed(fd)) log_fd = static_cast<int>(fd);
-    if (!failed(fd) && is_still_ours()) return;
-    if (!failed(fd)) sys_close(log_fd);
-    log_fd = -1;
+    if (!failed(fd) && file_behind(static_cast<int>(fd)) == log_file) {
+      log_fd = static_cast<int>(fd);
+      return;
+    }
+    if (!failed(fd)) sys_close(static_cast<int>(fd));
   } else {
     reporter = {};
   }

@@ -278,7 +278,7 @@ bool forget_own(Thread* thread, DhCell* cell, uint8_t mask) {
       if ((half & mask) == 0) continue;
       if (Epoch::from_bits(half >> kDhEpochShift).slot() != thread->slot) return false;
       half &= ~static_cast<uint64_t>(mask);
-      if ((half & 0xff) == 0) half &= quick::kHalfShape;
+      if ((half & 0xff) == 0) half &= kHalfShape;
     }
     if (fresh.half[0] == old.half[0] && fresh.half[1] == old.half[1]) return true;
     if (((fresh.half[0] | fresh.half[1]) & 0xff) == 0) fresh = DhCell{};

@@ -309,7 +309,7 @@ class QuietAccess {
       ShapeId const shape =
           change.how == quick::kAlone ? site->alone : shape_after(thread_, seen_, change.how, site->stack);
       if (shape != kNoShape &&
-          compare_and_swap_cell(cell_, seen_, quick::with_shape(change.first, change.second, shape)))
+          compare_and_swap_cell(cell_, seen_, with_shape(change.first, change.second, shape)))
         return;
     }
     AccessType const type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;

@@ -72,6 +72,14 @@ constexpr ShapeId shape_of(const DhCell& cell) {
          (static_cast<uint32_t>(cell.half[1] >> kHalfShapeShift) & kMask);
 }
 
+constexpr uint64_t kHalfShape = ((uint64_t{1} << kHalfShapeBits) - 1) << kHalfShapeShift;
+
+constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
+  constexpr uint32_t kLow = (1u << kHalfShapeBits) - 1;
+  return {{(first & ~kHalfShape) | (static_cast<uint64_t>(shape >> kHalfShapeBits) << kHalfShapeShift),
+           (second & ~kHalfShape) | (static_cast<uint64_t>(shape & kLow) << kHalfShapeShift)}};
+}
+
 struct SyncVar;
 
 // The long form of a cell: one cache line. `owner` is the cell that points here, null while on the free list;
@@ -156,9 +164,7 @@ inline DhCell cell_by_pointer(FatCell* fat, FatNumber number) {
   return {{kDhLongBit | static_cast<uint64_t>(number) << kDhEpochShift, reinterpret_cast<uint64_t>(fat)}};
 }
 constexpr DhCell cell_by_number(FatNumber number, uint64_t first, uint64_t second) {
-  constexpr uint32_t kLow = (1u << kHalfShapeBits) - 1;
-  return {{first | kDhLongBit | static_cast<uint64_t>(number >> kHalfShapeBits) << kHalfShapeShift,
-           second | static_cast<uint64_t>(number & kLow) << kHalfShapeShift}};
+  return with_shape(first | kDhLongBit, second, number);
 }
 
 // Both halves at once: processors with AVX promise that an aligned 16-byte load is atomic.

@@ -77,10 +77,9 @@ SmallBlock* make_place_of(Chunk* chunk, uintptr_t address) {
 // | thread 19 | stack 28 | size 11 | offset within the window, counted from 1: 6 |
 constexpr unsigned kOffsetBits = 6;
 constexpr unsigned kSizeBits = 11;
-constexpr unsigned kStackBits = 28;
-constexpr unsigned kThreadBits = 64 - kOffsetBits - kSizeBits - kStackBits;
+constexpr unsigned kThreadBits = 64 - kOffsetBits - kSizeBits - kStackIdBits;
 constexpr uint32_t kNoThread = (1u << kThreadBits) - 1;  // kHiddenBlock
-static_assert(kSmall < 1u << kSizeBits && kWindow < 1u << kOffsetBits && kStackIdBits <= kStackBits);
+static_assert(kSmall < 1u << kSizeBits && kWindow < 1u << kOffsetBits);
 
 constexpr uint64_t offset_of(uintptr_t address) { return (address & (kWindow - 1)) + 1; }
 constexpr uint64_t offset_of_note(SmallBlock note) { return note & ((1u << kOffsetBits) - 1); }
@@ -90,13 +89,13 @@ constexpr bool fits_a_note(const HeapBlock& block) {
 }
 constexpr SmallBlock note_of(const HeapBlock& block) {
   uint64_t const thread = block.thread == kHiddenBlock ? kNoThread : block.thread;
-  return ((thread << kStackBits | block.stack) << kSizeBits | block.size) << kOffsetBits |
+  return ((thread << kStackIdBits | block.stack) << kSizeBits | block.size) << kOffsetBits |
          offset_of(block.address);
 }
 constexpr HeapBlock unpacked(SmallBlock note, uintptr_t address) {
   auto const thread = static_cast<uint32_t>(note >> (64 - kThreadBits));
   return {address, (note >> kOffsetBits) & ((1u << kSizeBits) - 1),
-          static_cast<StackId>((note >> (kOffsetBits + kSizeBits)) & ((1u << kStackBits) - 1)),
+          static_cast<StackId>((note >> (kOffsetBits + kSizeBits)) & ((1u << kStackIdBits) - 1)),
           thread == kNoThread ? kHiddenBlock : thread};
 }
 

@@ -88,7 +88,7 @@ __attribute__((always_inline)) inline bool covered_in_long_cell(Thread* thread, 
                                                                 uint32_t size) {
   auto const address = reinterpret_cast<uintptr_t>(at);
   const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
-  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+  uint64_t const mask = bytes_at(address, size);
   if (chunk == nullptr || mask > 0xff) return false;
   const DhCell* const cell = chunk + cell_index(address);
   DhCell const seen = load_cell(cell);

@@ -14,7 +14,7 @@ const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId fram
   if (alone == kNoShape) return nullptr;
   uint64_t const key = quick::site_key(pc, size_and_kind);
   uint64_t const context = quick::known_context(frames, thread->lockset);
-  DhCell const halves = quick::with_shape(0, 0, alone);
+  DhCell const halves = with_shape(0, 0, alone);
   QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
   *site = {key,
            context,

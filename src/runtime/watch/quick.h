@@ -83,14 +83,6 @@ __attribute__((always_inline)) inline bool over(const Thread* thread, uint64_t h
   return is_over(Epoch::from_bits(half >> kDhEpochShift));
 }
 
-constexpr uint64_t kHalfShape = ((uint64_t{1} << kHalfShapeBits) - 1) << kHalfShapeShift;
-
-constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
-  constexpr uint32_t kLow = (1u << kHalfShapeBits) - 1;
-  return {{(first & ~kHalfShape) | (static_cast<uint64_t>(shape >> kHalfShapeBits) << kHalfShapeShift),
-           (second & ~kHalfShape) | (static_cast<uint64_t>(shape & kLow) << kHalfShapeShift)}};
-}
-
 // What becomes of a cell: two halves without their shape, and how that follows.
 struct Change {
   uint64_t first;
@@ -108,8 +100,8 @@ constexpr uint32_t kNotQuick = ~0u;
 // Is `half` a read of the thread that makes the write `now`, of the present label? Then it keeps the bytes
 // that are written: what a thread reads whole and writes in parts, in turn, stays covered whole.
 constexpr bool keeps_bytes(uint64_t half, uint64_t now) {
-  constexpr uint64_t kWindow = uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits);
-  return (half & (kDhWriteBit | kDhAtomicBit)) == 0 && (half | 0x3ff) - (now & ~uint64_t{0x3ff}) < kWindow;
+  uint64_t const floor = now & ~uint64_t{0x3ff};
+  return missing_in(half, floor, 0, kMustNot | kDhWriteBit) == 0;
 }
 
 // The cell h0, h1 after the access `now`, whatever everybody may know.
@@ -290,10 +282,10 @@ __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintpt
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
   // A second record, a long cell, or atomic accesses.
-  if ((h1 & ~quick::kHalfShape) != 0 || (h0 & (kDhAtomicBit | kDhLongBit)) != 0) return false;
+  if ((h1 & ~kHalfShape) != 0 || (h0 & (kDhAtomicBit | kDhLongBit)) != 0) return false;
   const DhHot* const hot = thread->hot;
   uint64_t next0 = hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
-  bool const adds = ((h0 ^ next0) & ~(quick::kHalfShape | 0xff)) == 0 && (h0 & 0xff & ~mask) != 0;
+  bool const adds = ((h0 ^ next0) & ~(kHalfShape | 0xff)) == 0 && (h0 & 0xff & ~mask) != 0;
   if (adds) {
     next0 |= h0 & 0xff;
   } else {
@@ -305,7 +297,7 @@ __attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintpt
   quick::Place place;
   if (!quick::find_place(thread, pc, size | (kWrite ? kWriteSite : 0), &place)) return false;
   DhCell next{{next0 | place.alone_in_half[0], place.alone_in_half[1]}};
-  if (adds && (((h0 ^ next.half[0]) & quick::kHalfShape) != 0 || h1 != next.half[1])) {
+  if (adds && (((h0 ^ next.half[0]) & kHalfShape) != 0 || h1 != next.half[1])) {
     // Bytes that were touched at another place: what the two make together may be known.
     uint32_t const how = static_cast<uint32_t>(Move::kIntoFirst) | quick::joining(h0 & 0xff, mask);
     if (!quick::find_pair(thread, {{h0, h1}}, how, place.stack, next0, 0, &next)) return false;
@@ -404,7 +396,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   if (chunk == nullptr) return false;
   size_t const index = cell_index(address);
   DhCell* const cell = &chunk->cells[index];
-  uint64_t const mask = ((uint64_t{1} << size) - 1) << (address & 7);
+  uint64_t const mask = bytes_at(address, size);
   const QuickCache::Site* const site = site_of(thread, pc, size | (kWrite ? kWriteSite : 0));
   if (site == nullptr) return false;
   uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | mask;
@@ -418,7 +410,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
     ShapeId const shape =
         change.how == quick::kAlone ? site->alone : shape_after(thread, old, change.how, site->stack);
     if (shape == kNoShape) return false;
-    DhCell const next = quick::with_shape(change.first, change.second, shape);
+    DhCell const next = with_shape(change.first, change.second, shape);
     if (compare_and_swap_cell(cell, old, next)) return true;
   }
   AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
