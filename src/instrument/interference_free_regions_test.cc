@@ -357,6 +357,21 @@ TEST(Paper, Section1XIsMonitoredThroughALoopThatSynchronises) {
                           "strong x in end"));
 }
 
+TEST(Paper, Section31ACriticalSectionIsMonitoredFromItsLockToItsUnlock) {
+  EXPECT_THAT(Monitored(straight(kLock + "store i32 1, ptr %x\n" + kUnlock)).events(),
+              ElementsAre("lock", "strong x", "write x", "unlock"));
+}
+
+TEST(Paper, Section34SeveralStartsAreOneLookAtTheGate) {
+  Monitored f(straight(kLock + "%r = load i32, ptr %y\n store i32 %r, ptr %x\n" + kUnlock));
+  EXPECT_THAT(f.starts(), ElementsAre("weak y in entry", "strong x in entry"));
+  unsigned looks = 0;
+  for (const llvm::Instruction& instruction : llvm::instructions(*f.module().getFunction("f")))
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+      looks += load->getPointerOperand()->getName() == "__dh_monitor_gate";
+  EXPECT_EQ(looks, 1u);
+}
+
 TEST(Paper, Figure1ReleasesBeforeAndAcquiresAfterDoNotMatter) {
   const std::string body = kLock + kUnlock + kUnlock + "%r = load i32, ptr %x\n" + kLock + kLock + kUnlock;
   EXPECT_THAT(Monitored(straight(body)).events(),

@@ -142,9 +142,10 @@ class ModuleMonitor {
     access.dynamic_size = nullptr;
   }
 
-  // Tells instrumented code from invisible code at run time, and lets the runtime walk the stack.
+  // Tells instrumented code from invisible code at run time, and lets the runtime walk the stack: by unwind
+  // tables, which almost every function has, or by frame pointers.
   void mark(Function& function) {
-    function.addFnAttr("frame-pointer", "non-leaf");
+    if (!function.hasUWTable()) function.addFnAttr("frame-pointer", "non-leaf");
     if (function.hasPrefixData()) return;
     // Twice, so that the function stays aligned to 16 bytes.
     auto* const half = ConstantInt::get(Type::getInt64Ty(module_.getContext()), DEADHEAT_FUNCTION_MARK);

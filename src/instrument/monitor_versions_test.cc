@@ -62,6 +62,28 @@ TEST(Versions, BothTellOfTheirReleases) {
   EXPECT_EQ(count(f.events(), "stop"), 2);
 }
 
+TEST(Versions, BothAskWhoseALibraryFunctionIs) {
+  Monitored f = versions_of("declare ptr @_Znwm(i64)\n" + function(R"(
+      store i32 1, ptr %x
+      %p = call ptr @_Znwm(i64 8)
+      store i32 2, ptr %x
+      ret void)"));
+  EXPECT_EQ(count(f.events(), "_Znwm"), 2);
+  EXPECT_EQ(count(f.events(), "ask whose"), 2);
+}
+
+TEST(Versions, BothSayThatSomethingIsAheadOfARelease) {
+  Monitored f = versions_of(function(R"(
+      %a = call i32 @pthread_mutex_lock(ptr @m1)
+      store i32 1, ptr %x
+      %b = call i32 @pthread_mutex_unlock(ptr @m1)
+      store i32 2, ptr %x
+      ret void)"));
+  EXPECT_EQ(count(f.events(), "unlock"), 2);
+  EXPECT_EQ(calls_of(f, "__dh_monitor_ahead"), 2u);
+  EXPECT_EQ(calls_of(f, "__dh_monitor_kept"), 2u);
+}
+
 TEST(Versions, OneLookIsNotWorthACopyIfSomethingIsCalled) {
   Monitored f = versions_of(function("store i32 1, ptr %x\n call void @unknown()\n ret void"));
   EXPECT_THAT(f.events(), ElementsAre("strong x", "write x", "ask", "unknown"));

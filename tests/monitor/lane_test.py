@@ -142,28 +142,51 @@ int main() {
 """
 
 # The paper's figures 2 and 3. In 2, both threads write x with nothing released in between: while one is in its
-# region, the other comes. In 3, the first thread's region has ended, by an unlock, before the other's begins.
+# region, the other comes. In 3, the first thread's region has ended, by an unlock, before the other's begins: in (a) they
+# are ordered by their mutex, in (b) there are two mutexes, and this is a race that monitors do not see.
 FIGURES = """
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 long x;
-static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;
 static int figure;
+static char part;
 static void* thread(void* late) {
+  pthread_mutex_t* const m = late && part == 'b' ? &m2 : &m1;
   usleep(late ? 60000 : 20000);
-  if (figure == 3) pthread_mutex_lock(&m);
+  if (figure == 3) pthread_mutex_lock(m);
   x++;
-  if (figure == 3) pthread_mutex_unlock(&m);
+  if (figure == 3) pthread_mutex_unlock(m);
   usleep(150000);
   return nullptr;
 }
 int main(int, char** argv) {
   figure = atoi(argv[1]);
+  part = argv[1][1];
   pthread_t a, b;
   pthread_create(&a, nullptr, thread, nullptr);
   pthread_create(&b, nullptr, thread, &a);
   pthread_join(a, nullptr); pthread_join(b, nullptr);
+}
+"""
+
+# Section 3.4: the monitor of x starts in one function, lives on in others, and ends in whichever unlocks.
+ACROSS = """
+#include <pthread.h>
+#include <thread>
+long x;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static bool locks;
+static __attribute__((noinline)) void take() { if (locks) pthread_mutex_lock(&m); }
+static __attribute__((noinline)) void add(long v) { x += v; }
+static __attribute__((noinline)) long rest(long v) { for (int i = 0; i < 100; ++i) v = v * 31 + 7; return v; }
+static __attribute__((noinline)) void give() { if (locks) pthread_mutex_unlock(&m); }
+static void work() { for (long i = 0; i < 30000; ++i) { take(); add(i); if (rest(i) == 5) return; give(); } }
+int main(int argc, char**) {
+  locks = argc > 1;
+  std::thread a(work), b(work);
+  a.join(); b.join();
 }
 """
 
@@ -490,9 +513,22 @@ class MonitorLane(unittest.TestCase):
         program = self.build(FIGURES)
         report = self.findings(program, "--cap", "0", arguments=("2",))
         self.assertEqual([f["variable"]["name"] for f in report["findings"]], ["x"])
-        report = self.findings(program, "--cap", "0", arguments=("3",))
+        for part in ("3a", "3b"):
+            report = self.findings(program, "--cap", "0", arguments=(part,))
+            self.assertEqual(report["findings"], [], part)
+            self.assertGreater(report["statistics"]["points"], 1, part)
+        # 3(b) is a race: the watch lane, which remembers the past, has it.
+        self.call(os.path.join(BIN, "deadheat-c++"), "-O1", "-g", "-pthread", "program.cc", "-o", "watched")
+        for part, races in (("3a", []), ("3b", ["x"])):
+            self.call(os.path.join(BIN, "deadheat"), "run", "--json", "out.json", "--quiet", "--", "./watched", part, code=None)
+            with open(self.path("out.json")) as file:
+                self.assertEqual([f["variable"]["name"] for f in json.load(file)["findings"]], races, part)
+
+    def test_a_monitor_may_start_in_one_function_and_end_in_another(self):
+        report = self.findings(self.build(ACROSS), "--cap", "0", arguments=("unlocks",))
         self.assertEqual(report["findings"], [])
-        self.assertGreater(report["statistics"]["points"], 1)
+        self.assertGreater(report["statistics"]["stops"], 1000)
+        self.assertTrue(self.findings(self.build(ACROSS), "--cap", "0")["findings"])
 
     def test_whatever_library_call_hands_a_turn_over_stops_monitors(self):
         program = self.build(HANDED_OVER, "-DROUNDS=2000")

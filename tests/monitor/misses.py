@@ -32,6 +32,19 @@ import run as watch  # noqa: E402
 
 
 HELPERS = {p.name for p in (ROOT / "tests" / "programs").rglob("*.h")}
+RUNTIME = {p.name for p in (ROOT / "src" / "runtime").rglob("*") if p.suffix in (".cc", ".h")}
+# Functions of the runtime that several interposed calls share, in the words of somebody who never saw it.
+SHARED = {
+    "let_go": "the end of a `catch`, or of a `std::exception_ptr`: the exception has one owner less",
+    "before_sending": "a call that writes to a descriptor (`write`, `send`, ...)",
+    "after_receiving": "a call that reads from a descriptor (`read`, `recv`, ...)",
+    "changing_semaphores": "`semop`",
+    "freeing_of": "`free`",
+    "ending": "`free`",
+}
+# What interposed calls are made of.
+PARTS = {"releasing", "release", "lock_releasing", "unlocking", "mutex_unlocking", "release_store", "barrier_arrive", "unmapping",
+         "acquire"}
 
 
 def symbolize(binary, offsets):
@@ -91,15 +104,35 @@ class Trace:
             if file in HELPERS:
                 return f"`{function.split('(')[0]}` of the test's header, which has assembly that touches memory"
             name = re.sub(r"^interposed_|^deadheat_open_", "", function)
-            if name in ("freeing_of", "ending", "releasing", "release", "lock_releasing", "unlocking", "mutex_unlocking",
-                        "release_store", "barrier_arrive", "unmapping", "acquire"):
-                continue
             if name in ("thread_left", "run_pthread", "thread_entered") or "finish" in name or "__nptl" in name:
                 return "the end of its thread"
             if name.startswith("libc.so"):  # which calls the destructors of a thread that ends
                 return "the end of its thread"
+            if name == function and file in RUNTIME:
+                plain = re.sub(r"\(.*", "", name.replace("(anonymous namespace)::", "")).split("::")[-1]
+                if plain in PARTS:
+                    continue
+                if plain in SHARED:
+                    return SHARED[plain]
+                if not function.startswith(("pthread_", "sem_", "mtx_", "__deadheat_", "__kmpc_")):
+                    raise KeyError(f"{function} of {file}: a name of the runtime's own, which needs words in SHARED")
+            if name.startswith("std::") or name.startswith("__gnu_cxx::"):
+                return f"`{Trace.short(name)}` of the C++ library's headers"
             return f"`{name}`" if file else "a release"
         return "the end of its thread"
+
+    @staticmethod
+    def short(name):
+        """std::vector<int, ...>::push_back(int const&) without its arguments, and with its templates' arguments left out."""
+        out, depth = "", 0
+        for character in re.sub(r"operator(<=>|<<|>>|<=|>=|<|>|->)", lambda m: "operator" + m[1].translate({60: 1, 62: 2}), name):
+            if character in "<(":
+                depth += 1
+            if depth == 0:
+                out += character
+            if character in ">)":
+                depth -= 1
+        return out.translate({1: 60, 2: 62}).replace("__cxx11::", "").strip()
 
 
 def monitored_lines(tool, program, level, folder):

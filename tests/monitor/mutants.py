@@ -92,8 +92,10 @@ MUTANTS = [
     # Copies.
     (LOOPS, "loops that call are copied", "(!isa<IntrinsicInst>(call) || call->cannotDuplicate() || call->isConvergent())", "call->cannotDuplicate()"),
     (LOOPS, "addresses of a loop are used outside", "return has_starts && !is_used_outside(loop);", "return has_starts;"),
-    (VERSIONS, "the plain version does not tell", "placement.releases.push_back(in_plain(placement.releases[i]));", "(void)i;"),
-    (VERSIONS, "the plain version does not ask", "placement.asks.push_back(cast<CallBase>(in_plain(placement.asks[i])));", "(void)i;"),
+    (VERSIONS, "the plain version does not tell", "  add_plain(placement.releases);\n", ""),
+    (VERSIONS, "the plain version does not ask", "  add_plain(placement.asks);\n", ""),
+    (VERSIONS, "the plain version does not ask whose", "  add_plain(placement.whose);\n", ""),
+    (VERSIONS, "the plain version does not say what is ahead", "  add_plain(placement.aheads);\n", ""),
     (VERSIONS, "who called something leaves without asking", "if (!calls && heads_.empty()) quiet_exits_", "quiet_exits_"),
     (VERSIONS, "values do not cross", "for (Instruction* value : crossing_) merge(", "for (Instruction* value : crossing_) if (false) merge("),
     (VERSIONS, "versions never change", "for (const Head& head : heads_) change_on_way_back(head, gate);", ""),
@@ -101,7 +103,9 @@ MUTANTS = [
     (VERSIONS, "versions do not change where threads are made", "heads_.push_back({rest, {block->getTerminator()}});", "(void)rest;"),
     (EMIT, "strong monitors are weak", "if (kind == AccessKind::kWrite) bits |= kDhMonitorStrong;", ""),
     (EMIT, "who is called in place of another does not ask", "(direct && direct->isMustTailCall())", "false"),
-    (EMIT, "no asking on return", "if (may_return_to_strangers(function)) mark_returns(function, versions);", ""),
+    (EMIT, "no asking on return", "    mark_returns(function, versions);\n", ""),
+    (EMIT, "the plain function does not ask on return",
+     "    if (versions.plain_function()) mark_returns(*versions.plain_function(), versions);\n", ""),
 ]
 
 

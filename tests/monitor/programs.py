@@ -21,11 +21,6 @@ import labels  # noqa: E402
 import run as watch  # noqa: E402
 
 
-# Accesses that the C++ library makes: this lane walks the stack by frame pointers, which that library does not have, and shows
-# the place in the library only.
-MAY_LACK_LINES = {"race/cxx_library_call.cc"}
-
-
 class Monitor(watch.Deadheat):
     name = "monitor"
 
@@ -54,7 +49,7 @@ def check(suite, tool, program, level, setting, runs):
             bad += problems
         for finding in findings or []:
             pairs = [p for p in program.expect + program.allow if program.pair_matches(p, finding)]
-            if not pairs and not (program.name in MAY_LACK_LINES and any(line == 0 for _, line in finding)):
+            if not pairs:
                 bad.append("found " + " ".join(f"{operation}@line {line}" for operation, line in finding))
             met.update(p for p in pairs if p in program.expect)
     for suffix in (".json", ".supp"):

@@ -11,8 +11,7 @@
 using namespace deadheat;
 using namespace deadheat::monitor;
 
-// Instrumented code keeps frame pointers: behind this function's own frame is the caller's.
-#define DH_CALLER_FRAME (*static_cast<const void* const*>(__builtin_frame_address(0)))
+#define DH_CALLER caller_of(__builtin_frame_address(0))
 #define DH_PC reinterpret_cast<uintptr_t>(__builtin_return_address(0))
 
 namespace {
@@ -40,14 +39,14 @@ AccessType type_of(uint32_t what) {
   return (what & kDhMonitorStrong) != 0 ? AccessType::kWrite : AccessType::kRead;
 }
 
-void start_at(const void* address, size_t size, uint32_t what, uintptr_t pc, const void* frame) {
+void start_at(const void* address, size_t size, uint32_t what, const Caller& from) {
   Thread* const thread = starting(what);
   if (thread == nullptr || size == 0) return;
   Inside const inside(thread);
   Cost const cost(thread);
-  coming_by(thread, pc);
+  coming_by(thread, from.pc);
   if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
-  StartRequest const request{reinterpret_cast<uintptr_t>(address), size, type_of(what), pc, frame,
+  StartRequest const request{reinterpret_cast<uintptr_t>(address), size, type_of(what), from,
                              (what & kDhMonitorPrompt) != 0};
   if (size <= kDhMonitorMaxPoint)
     start_point(thread, request);
@@ -96,12 +95,12 @@ void __dh_module_init(uint32_t abi_version, const char* mode) {
 }
 
 void __dh_monitor_start_slow(const void* address, uint32_t what) {
-  start_at(address, size_of(what), what, DH_PC, DH_CALLER_FRAME);
+  start_at(address, size_of(what), what, DH_CALLER);
 }
 
 void __dh_monitor_start_range(const void* address, size_t size, uint32_t what) {
   if (__dh_monitor_hot.used[what & kDhMonitorPlaceMask] >= __dh_monitor_gate) return;
-  start_at(address, size, what, DH_PC, DH_CALLER_FRAME);
+  start_at(address, size, what, DH_CALLER);
 }
 
 void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride, uint64_t count,
@@ -113,7 +112,7 @@ void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride
   Cost const cost(thread);
   if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
   auto const begin = reinterpret_cast<uintptr_t>(address);
-  StartRequest request{begin, size, type_of(what), DH_PC, DH_CALLER_FRAME, false};
+  StartRequest request{begin, size, type_of(what), DH_CALLER, false};
   // The gaps are not accessed, so this is no range. Some from either end stand for all.
   constexpr uint64_t kEach = 8;
   for (uint64_t i = 0; i < count; ++i) {
@@ -142,8 +141,7 @@ void __dh_monitor_keep_slow(const void* address, uint32_t what) {
   Inside const inside(thread);
   Cost const cost(thread);
   if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
-  keep_point(thread, {reinterpret_cast<uintptr_t>(address), size_of(what), type_of(what), DH_PC,
-                      DH_CALLER_FRAME, false});
+  keep_point(thread, {reinterpret_cast<uintptr_t>(address), size_of(what), type_of(what), DH_CALLER, false});
 }
 
 void __dh_monitor_kept_slow() {

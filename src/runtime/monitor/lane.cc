@@ -68,17 +68,17 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 
 namespace {
 
-// The frame pointer of the code that called the interposed function: up from here, past the interposer's own
-// frames.
-const void* frame_of(Pc pc) {
+// The code that called the interposed function: up from here, past the interposer's own frames, which have
+// frame pointers.
+Caller caller_at(Pc pc) {
   const auto* frame = static_cast<const uintptr_t*>(__builtin_frame_address(0));
   for (int i = 0; i < 5; ++i) {
     auto const* const next = reinterpret_cast<const uintptr_t*>(frame[0]);
-    if (frame[1] == pc.value) return next;
-    if (next <= frame || next - frame > 1024) return nullptr;
+    if (frame[1] == pc.value) return caller_of(frame);
+    if (next <= frame || next - frame > 1024) break;
     frame = next;
   }
-  return nullptr;
+  return {pc.value, 0, 0};
 }
 
 // A caller is a place like any other.
@@ -99,7 +99,7 @@ __attribute__((noinline)) void accessed(const void* address, size_t size, Access
   Cost const cost(thread);
   coming_by(thread, pc.value);
   if (platform::orders_by_itself(pc.value) || !may_start(thread, place)) return;
-  start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, pc.value, frame_of(pc), true});
+  start_range(thread, {reinterpret_cast<uintptr_t>(address), size, type, caller_at(pc), true});
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ void freeing_slow(void* address, size_t size, Pc pc) {
   Inside const inside(thread);
   Cost const cost(thread);
   if (platform::orders_by_itself(pc.value) || !may_start(thread, place)) return;
-  look_at(thread, {begin, size, AccessType::kFree, pc.value, frame_of(pc), true});
+  look_at(thread, {begin, size, AccessType::kFree, caller_at(pc), true});
 }
 
 void unmapping_slow(void* address, size_t size) {

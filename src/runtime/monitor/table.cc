@@ -52,22 +52,11 @@ uint64_t ranges_taken;
 // -----------------------------------------------------------------------------------------------
 
 void capture(Stack& stack, const Thread* thread, const StartRequest& request) {
-  stack.pcs[0] = request.pc;
-  unsigned count = 1;
-  // Instrumented functions keep frame pointers; others may use the register for something else. What does not
-  // look like a frame further up this thread's stack ends the walk.
-  auto frame = reinterpret_cast<uintptr_t>(request.frame);
-  uintptr_t low = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  if (low < thread->stack_low) frame = 0;  // on a signal stack
-  while (count < Stack::kMax && frame > low && (frame & 7) == 0 && frame + 16 <= thread->stack_high) {
-    auto const* const words = reinterpret_cast<const uintptr_t*>(frame);
-    uintptr_t const caller = words[1];
-    if (caller < 4096 || caller >= kAddressEnd) break;
-    stack.pcs[count++] = caller;
-    low = frame;
-    frame = words[0];
-  }
-  stack.count = count;
+  stack.pcs[0] = request.from.pc;
+  stack.count = 1;
+  // Not on a signal stack.
+  if (request.from.sp >= thread->stack_low && request.from.sp < thread->stack_high)
+    stack.count = walk(request.from, thread->stack_high, stack.pcs, Stack::kMax);
 }
 
 void begin_writing(Monitor& monitor) {
@@ -90,7 +79,7 @@ void describe(Monitor& monitor, const Thread* thread, const StartRequest& reques
 
 void trace_start(const Thread* thread, const StartRequest& request) {
   if (__builtin_expect(platform::options().monitor.trace, 0))
-    trace_monitor(thread, "start", request.type, request.address, request.size, request.pc);
+    trace_monitor(thread, "start", request.type, request.address, request.size, request.from.pc);
 }
 
 void stop(Thread* thread, Monitor& monitor) {

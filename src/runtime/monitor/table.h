@@ -35,6 +35,7 @@
 #pragma once
 
 #include "runtime/monitor/thread.h"
+#include "runtime/monitor/unwind.h"
 
 namespace deadheat::monitor {
 
@@ -42,9 +43,8 @@ struct StartRequest {
   uintptr_t address;
   uint64_t size;
   AccessType type;
-  uintptr_t pc;
-  const void* frame;  // the frame pointer of the function that `pc` is in, or null
-  bool prompt;        // the access is made before the thread comes to `pc` again
+  Caller from;  // the place in the program; without `sp`: where it was called from is not known
+  bool prompt;  // the access is made before the thread comes to `from.pc` again
 };
 
 // Starts a monitor of up to kDhMonitorMaxPoint bytes.

@@ -1,10 +1,7 @@
 #include "runtime/monitor/visible.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
-
 #include "runtime/interpose/allocator.h"
+#include "runtime/monitor/unwind.h"
 #include "runtime/monitor_abi.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/spinlock.h"
@@ -78,70 +75,6 @@ bool is_in_known_library(uintptr_t address) {
     module = platform::module_at(address);
   }
   return module != nullptr && is_known_library(module->path);
-}
-
-// --- The function around an address
-// ----------------------------------------------------------------------------------------
-
-struct Header {  // of .eh_frame_hdr, in the only form linkers write
-  uint8_t version;
-  uint8_t frame_encoding;
-  uint8_t count_encoding;
-  uint8_t table_encoding;
-};
-constexpr uint8_t kPcRelative4 = 0x1b;    // DW_EH_PE_pcrel | DW_EH_PE_sdata4
-constexpr uint8_t kUnsigned4 = 0x03;      // DW_EH_PE_udata4
-constexpr uint8_t kDataRelative4 = 0x3b;  // DW_EH_PE_datarel | DW_EH_PE_sdata4
-
-struct Entry {
-  int32_t begin;
-  int32_t description;
-};
-
-struct Search {
-  uintptr_t address;
-  uintptr_t header;
-};
-
-int find_header(dl_phdr_info* info, size_t, void* argument) {
-  auto* const search = static_cast<Search*>(argument);
-  uintptr_t header = 0;
-  bool inside = false;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    uintptr_t const begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD && search->address >= begin && search->address - begin < segment.p_memsz)
-      inside = true;
-    if (segment.p_type == PT_GNU_EH_FRAME) header = begin;
-  }
-  if (!inside) return 0;
-  search->header = header;
-  return 1;
-}
-
-// Where the function that holds `address` begins, or 0.
-uintptr_t function_around(uintptr_t address) {
-  Search search{address, 0};
-  dl_iterate_phdr(find_header, &search);
-  if (search.header == 0) return 0;
-  auto const* const header = reinterpret_cast<const Header*>(search.header);
-  if (header->version != 1 || header->frame_encoding != kPcRelative4 ||
-      header->count_encoding != kUnsigned4 || header->table_encoding != kDataRelative4)
-    return 0;
-  uint32_t count = 0;
-  __builtin_memcpy(&count, reinterpret_cast<const char*>(search.header) + 8, sizeof count);
-  auto const* const entries = reinterpret_cast<const Entry*>(search.header + 12);
-  auto const wanted = static_cast<int64_t>(address - search.header);
-  uint32_t low = 0;
-  uint32_t high = count;
-  while (low < high) {
-    uint32_t const middle = low + (high - low) / 2;
-    if (entries[middle].begin <= wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low == 0 ? 0 : search.header + static_cast<uintptr_t>(static_cast<int64_t>(entries[low - 1].begin));
 }
 
 }  // namespace
