@@ -288,6 +288,31 @@ TEST(Regions, ACalleeThatReleasesAndMayNotReturnEndsCertainty) {
               ElementsAre("drop", "strong x", "write x"));
 }
 
+// With nothing known of which functions order anything, a callee is what its body is.
+TEST(Regions, ACalleeThatMayRunForEverEndsCertaintyWhateverElseIsKnown) {
+  const auto callee = [](const std::string& attributes) {
+    return "define internal void @spin(ptr %p) nounwind " + attributes + R"( {
+      br label %loop
+    loop:
+      %v = load volatile i32, ptr %p
+      %more = icmp eq i32 %v, 0
+      br i1 %more, label %loop, label %end
+    end:
+      ret void
+    })";
+  };
+  const std::string caller = straight("call void @spin(ptr %y)\n store i32 1, ptr %x");
+  for (const char* switches : {"-inline,-versions", "-inline,-versions,-syncfree"}) {
+    const std::vector<std::string> events = Monitored(callee("") + caller, switches).events();
+    EXPECT_GT(std::find(events.begin(), events.end(), "strong x"),
+              std::find(events.begin(), events.end(), "spin"))
+        << switches;
+    const std::vector<std::string> ends = Monitored(callee("willreturn") + caller, switches).events();
+    EXPECT_LT(std::find(ends.begin(), ends.end(), "strong x"), std::find(ends.begin(), ends.end(), "spin"))
+        << switches;
+  }
+}
+
 TEST(Regions, ALoopThatReleasesMayWaitForWhatComesOfIt) {
   const std::string body = R"(
       br label %loop
