@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 3u
+#define DEADHEAT_ABI_VERSION 4u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -145,9 +145,10 @@ DH_HOOK void __dh_write_vptr(void* const* address, void* value);
 DH_HOOK void __dh_read_strided(const void* address, size_t size, int64_t stride, uint64_t count);
 DH_HOOK void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t count);
 
-// The slow paths behind the hooks above; hot hooks only.
-DH_HOOK DH_SLOW void __dh_read_slow(const void* address, uint32_t size);
-DH_HOOK DH_SLOW void __dh_write_slow(void* address, uint32_t size, uint64_t value);
+// The slow paths behind the hooks above; hot hooks only. For accesses within one granule: its cell, null if
+// there is no chunk, and which of its bytes.
+DH_HOOK DH_SLOW void __dh_read_slow(const void* address, const DhCell* cell, uint64_t bytes);
+DH_HOOK DH_SLOW void __dh_write_slow(void* address, const DhCell* cell, uint64_t bytes, uint64_t value);
 // For accesses that need not lie within one granule.
 DH_HOOK DH_SLOW void __dh_read_across(const void* address, uint32_t size);
 DH_HOOK DH_SLOW void __dh_write_across(void* address, uint32_t size, uint64_t value);

@@ -16,21 +16,24 @@
 // In the program, where the slow path is called from is where the access is. In the runtime, where these are
 // called and not inlined, it is where the hook was called from.
 #ifdef DEADHEAT_LANE_WATCH
-DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, const void* caller);
-DH_C DH_SLOW void deadheat_write_slow_at(void* address, uint32_t size, uint64_t value, const void* caller);
+DH_C DH_SLOW void deadheat_read_slow_at(const void* address, const DhCell* cell, uint64_t bytes,
+                                        const void* caller);
+DH_C DH_SLOW void deadheat_write_slow_at(void* address, const DhCell* cell, uint64_t bytes, uint64_t value,
+                                         const void* caller);
 DH_C DH_SLOW void deadheat_read_across_at(const void* address, uint32_t size, const void* caller);
 DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_t value, const void* caller);
-#define DH_READ_SLOW(address, size) deadheat_read_slow_at(address, size, __builtin_return_address(0))
+#define DH_READ_SLOW(address, cell, bytes) \
+  deadheat_read_slow_at(address, cell, bytes, __builtin_return_address(0))
 #define DH_READ_ACROSS(address, size) deadheat_read_across_at(address, size, __builtin_return_address(0))
 #define DH_WRITE_ACROSS(address, size, value) \
   deadheat_write_across_at(address, size, value, __builtin_return_address(0))
-#define DH_WRITE_SLOW(address, size, value) \
-  deadheat_write_slow_at(address, size, value, __builtin_return_address(0))
+#define DH_WRITE_SLOW(address, cell, bytes, value) \
+  deadheat_write_slow_at(address, cell, bytes, value, __builtin_return_address(0))
 #else
-#define DH_READ_SLOW(address, size) __dh_read_slow(address, size)
+#define DH_READ_SLOW(address, cell, bytes) __dh_read_slow(address, cell, bytes)
 #define DH_READ_ACROSS(address, size) __dh_read_across(address, size)
 #define DH_WRITE_ACROSS(address, size, value) __dh_write_across(address, size, value)
-#define DH_WRITE_SLOW(address, size, value) __dh_write_slow(address, size, value)
+#define DH_WRITE_SLOW(address, cell, bytes, value) __dh_write_slow(address, cell, bytes, value)
 #endif
 
 namespace {
@@ -69,18 +72,18 @@ DH_ALWAYS_INLINE void read(const void* at, uint32_t size) {
                        1)) {
     return;
   }
-  DH_READ_SLOW(at, size);
+  DH_READ_SLOW(at, cell, need);
 }
 
 DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
   auto const address = reinterpret_cast<uintptr_t>(at);
   const DhCell* const cell = cell_of(address);
-  uint64_t const need = byte_mask(address, size) | kDhWriteBit;
+  uint64_t const bytes = byte_mask(address, size);
   if (__builtin_expect(cell != nullptr, 1) &&
-      __builtin_expect(covers(load(&cell->half[0]), __dh_hot.floor, need), 1)) {
+      __builtin_expect(covers(load(&cell->half[0]), __dh_hot.floor, bytes | kDhWriteBit), 1)) {
     return;
   }
-  DH_WRITE_SLOW(at, size, value);
+  DH_WRITE_SLOW(at, cell, bytes, value);
 }
 
 DH_ALWAYS_INLINE bool within_granule(const void* address, uint32_t size) {

@@ -320,16 +320,18 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
   }
 }
 
-void known_access(Thread* thread, Chunk* chunk, DhCell* cell, const AccessRequest& request, StackId stack) {
+void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const AccessRequest& whole,
+                  StackId stack) {
   Step s;
-  s.access.set_bits(thread->epoch().bits() |
-                    static_cast<uint64_t>(mask_for(request.address, request.size)) << Record::kMaskShift |
-                    (kind_of(request.type).write ? Record::kWrite : 0) |
-                    (kind_of(request.type).atomic ? Record::kAtomic : 0));
+  s.access.set_bits(thread->epoch().bits() | mask << Record::kMaskShift |
+                    (kind_of(whole.type).write ? Record::kWrite : 0) |
+                    (kind_of(whole.type).atomic ? Record::kAtomic : 0));
   s.access.stack = stack;
   Races races;
-  if (!step(thread, chunk, cell, request.address & ~uintptr_t{7}, &s, &races)) ++thread->statistics.covered;
-  if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
+  Chunk* const chunk = existing_chunk(granule);
+  if (!step(thread, chunk, &chunk->cells[cell_index(granule)], granule, &s, &races))
+    ++thread->statistics.covered;
+  if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
 }
 
 bool check_access(Thread* thread, const AccessRequest& request) {

@@ -313,7 +313,8 @@ class QuietAccess {
         return;
     }
     AccessType const type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
-    known_access(thread_, chunk_, cell_, {address_, size_, type, pc}, site != nullptr ? site->stack : 0);
+    known_access(thread_, address_ & ~uintptr_t{7}, mask_of(address_, size_), {address_, size_, type, pc},
+                 site != nullptr ? site->stack : 0);
   }
 
  private:

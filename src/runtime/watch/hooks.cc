@@ -39,7 +39,8 @@ __attribute__((always_inline)) inline bool quickly(const void* address, uint32_t
   Thread* const thread = current_thread;
   if (__builtin_expect(thread == nullptr || thread->inside != 0, 0)) return false;
   Inside const inside(thread);
-  if (!quick_access<kWrite>(thread, reinterpret_cast<uintptr_t>(address), size, pc, value)) return false;
+  if (!quick_access<kWrite>(thread, reinterpret_cast<uintptr_t>(address), size, pc, value, kHookSite))
+    return false;
   ++thread->statistics.slow_accesses;
   return true;
 }
@@ -75,7 +76,7 @@ __attribute__((noinline, preserve_most)) void read_slowest(const void* address, 
 __attribute__((noinline, preserve_most)) void write_slowest(void* address, uint32_t size, uintptr_t pc,
                                                             uint64_t value) {
   if (quickly<true>(address, size, pc, value)) return;
-  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, pc, value, true);
+  slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, pc, value, size <= sizeof value);
 }
 
 bool may_be_quick(const Thread* thread) {
@@ -103,45 +104,38 @@ __attribute__((always_inline)) inline bool covered_in_long_cell(Thread* thread, 
 
 __attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
-  auto const at = reinterpret_cast<uintptr_t>(address);
-  if (may_be_quick(thread) && quickest_access<false>(thread, at, bytes_at(at, size), size, pc)) {
-    return;
-  }
+  if (may_be_quick(thread) && covered_in_long_cell<false>(thread, address, size)) return;
   read_slowest(address, size, pc);
 }
 __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32_t size, uintptr_t pc,
                                                            uint64_t value) {
   Thread* const thread = current_thread;
-  auto const at = reinterpret_cast<uintptr_t>(address);
-  if (may_be_quick(thread) && (quickest_access<true>(thread, at, bytes_at(at, size), size, pc) ||
-                               covered_in_long_cell<true>(thread, address, size))) {
-    return;
-  }
+  if (may_be_quick(thread) && covered_in_long_cell<true>(thread, address, size)) return;
   write_slowest(address, size, pc, value);
 }
 
-__attribute__((noinline, preserve_most)) void read_again(const void* address, uint32_t size, uintptr_t pc) {
+// The bytes of an access within one granule are next to each other.
+uint32_t size_of(uint64_t bytes) { return static_cast<uint32_t>(__builtin_popcountll(bytes)); }
+
+__attribute__((always_inline)) inline void read_not_alone(const void* address, const DhCell* cell,
+                                                          uint64_t bytes, uintptr_t pc) {
   Thread* const thread = current_thread;
-  auto const at = reinterpret_cast<uintptr_t>(address);
-  if (may_be_quick(thread) && (renews_read(thread, at, bytes_at(at, size), size, pc) ||
-                               covered_in_long_cell<false>(thread, address, size))) {
+  if (may_be_quick(thread) && cell != nullptr &&
+      quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
+                             pc)) {
     return;
   }
-  read_slower(address, size, pc);
+  read_slower(address, size_of(bytes), pc);
 }
-
-__attribute__((always_inline)) inline void read_not_alone(const void* address, uint32_t size, uintptr_t pc) {
+__attribute__((always_inline)) inline void write_not_alone(void* address, const DhCell* cell, uint64_t bytes,
+                                                           uint64_t value, uintptr_t pc) {
   Thread* const thread = current_thread;
-  auto const at = reinterpret_cast<uintptr_t>(address);
-  if (may_be_quick(thread) && supersedes_one<false>(thread, at, bytes_at(at, size), size, pc)) return;
-  read_again(address, size, pc);
-}
-__attribute__((always_inline)) inline void write_not_alone(void* address, uint32_t size, uint64_t value,
-                                                           uintptr_t pc) {
-  Thread* const thread = current_thread;
-  auto const at = reinterpret_cast<uintptr_t>(address);
-  if (may_be_quick(thread) && supersedes_one<true>(thread, at, bytes_at(at, size), size, pc)) return;
-  write_slower(address, size, pc, value);
+  if (may_be_quick(thread) && cell != nullptr &&
+      quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
+                            pc)) {
+    return;
+  }
+  write_slower(address, size_of(bytes), pc, value);
 }
 
 // An access of at most 16 bytes that need not lie within one granule. True: there was nothing to do, or it is
@@ -157,40 +151,45 @@ __attribute__((always_inline)) inline bool covered_across(uintptr_t address, uin
   }
   return true;
 }
-__attribute__((noinline, preserve_most)) void read_uncovered_across(uintptr_t address, uint32_t size,
+__attribute__((noinline, preserve_most)) void read_uncovered_across(const void* address, uint32_t size,
                                                                     uintptr_t pc) {
-  if (Thread* const thread = current_thread;
-      !may_be_quick(thread) || !quickest_across<false>(thread, address, size, pc))
-    slow(address, size, AccessType::kRead, pc, 0, false);
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) &&
+      quickest_across<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+    return;
+  }
+  read_slowest(address, size, pc);
 }
-__attribute__((noinline, preserve_most)) void write_uncovered_across(uintptr_t address, uint32_t size,
+__attribute__((noinline, preserve_most)) void write_uncovered_across(void* address, uint32_t size,
                                                                      uint64_t value, uintptr_t pc) {
-  if (Thread* const thread = current_thread;
-      !may_be_quick(thread) || !quickest_across<true>(thread, address, size, pc))
-    slow(address, size, AccessType::kWrite, pc, value, size <= sizeof value);
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) && quickest_across<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+    return;
+  }
+  write_slowest(address, size, pc, value);
 }
 __attribute__((always_inline)) inline void read_across(const void* address, uint32_t size, uintptr_t pc) {
   auto const at = reinterpret_cast<uintptr_t>(address);
-  if (!covered_across<false>(at, size)) read_uncovered_across(at, size, pc);
+  if (!covered_across<false>(at, size)) read_uncovered_across(address, size, pc);
 }
 __attribute__((always_inline)) inline void write_across(void* address, uint32_t size, uint64_t value,
                                                         uintptr_t pc) {
   auto const at = reinterpret_cast<uintptr_t>(address);
-  if (!covered_across<true>(at, size)) write_uncovered_across(at, size, value, pc);
+  if (!covered_across<true>(at, size)) write_uncovered_across(address, size, value, pc);
 }
 }  // namespace
 
 // While nobody else is there it is over after three instructions, before any register is saved.
-DH_C DH_SLOW void deadheat_read_slow(const void* address, uint32_t size) {
-  read_not_alone(address, size, DH_PC);
+DH_C DH_SLOW void deadheat_read_slow(const void* address, const DhCell* cell, uint64_t bytes) {
+  read_not_alone(address, cell, bytes, DH_PC);
 }
-DH_C DH_SLOW void deadheat_write_slow(void* address, uint32_t size, uint64_t value) {
-  write_not_alone(address, size, value, DH_PC);
+DH_C DH_SLOW void deadheat_write_slow(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
+  write_not_alone(address, cell, bytes, value, DH_PC);
 }
-__attribute__((naked)) void __dh_read_slow(const void*, uint32_t) {
+__attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t) {
   __asm__("cmpb $0, deadheat_alone(%rip)\n\tje deadheat_read_slow\n\tret");
 }
-__attribute__((naked)) void __dh_write_slow(void*, uint32_t, uint64_t) {
+__attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint64_t) {
   __asm__("cmpb $0, deadheat_alone(%rip)\n\tje deadheat_write_slow\n\tret");
 }
 DH_C DH_SLOW void deadheat_read_across(const void* address, uint32_t size) {
@@ -207,13 +206,15 @@ __attribute__((naked)) void __dh_write_across(void*, uint32_t, uint64_t) {
 }
 
 // For hooks that were not inlined (inline_hooks.cc).
-DH_C DH_SLOW void deadheat_read_slow_at(const void* address, uint32_t size, const void* caller) {
+DH_C DH_SLOW void deadheat_read_slow_at(const void* address, const DhCell* cell, uint64_t bytes,
+                                        const void* caller) {
   if (nobody_to_race_with()) return;
-  read_not_alone(address, size, reinterpret_cast<uintptr_t>(caller));
+  read_not_alone(address, cell, bytes, reinterpret_cast<uintptr_t>(caller));
 }
-DH_C DH_SLOW void deadheat_write_slow_at(void* address, uint32_t size, uint64_t value, const void* caller) {
+DH_C DH_SLOW void deadheat_write_slow_at(void* address, const DhCell* cell, uint64_t bytes, uint64_t value,
+                                         const void* caller) {
   if (nobody_to_race_with()) return;
-  write_not_alone(address, size, value, reinterpret_cast<uintptr_t>(caller));
+  write_not_alone(address, cell, bytes, value, reinterpret_cast<uintptr_t>(caller));
 }
 DH_C DH_SLOW void deadheat_read_across_at(const void* address, uint32_t size, const void* caller) {
   if (nobody_to_race_with()) return;

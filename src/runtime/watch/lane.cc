@@ -102,8 +102,8 @@ void read(const void* address, size_t size, Pc pc) {
   DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
   ++thread->statistics.ranges;
   uintptr_t const at = number(address);
-  if (size <= 8 && (at & 7) + size <= 8 && thread->not_quick == 0 &&
-      quick_access<false>(thread, at, static_cast<uint32_t>(size), pc.value, 0)) {
+  if (size <= 16 && thread->not_quick == 0 &&
+      quick_access<false>(thread, at, static_cast<uint32_t>(size), pc.value, 0, 0)) {
     return;
   }
   if (!check_access(thread, {at, size, AccessType::kRead, pc.value})) ++thread->statistics.covered;

@@ -55,6 +55,9 @@ ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId sta
     case Move::kIntoSecond:
       pair.second = into(pair.second);
       break;
+    case Move::kIntoFirstAlone:
+      pair = {into(pair.first), 0};
+      break;
   }
   ShapeId const after = intern_shape(thread->cache, pair.first, pair.second);
   if (after != kNoShape) *known = {shape, stack, how, after};

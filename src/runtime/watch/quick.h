@@ -23,12 +23,13 @@ namespace deadheat::watch {
 
 // How the pair of stacks of a cell follows from its old pair and the stack of the access.
 enum class Move : uint32_t {
-  kAfterFirst,    // (first, access)
-  kBeforeFirst,   // (access, first)
-  kBeforeSecond,  // (access, second)
-  kAfterSecond,   // (second, access)
-  kIntoFirst,     // (first with the access's bytes, second)
-  kIntoSecond,    // (first, second with the access's bytes)
+  kAfterFirst,      // (first, access)
+  kBeforeFirst,     // (access, first)
+  kBeforeSecond,    // (access, second)
+  kAfterSecond,     // (second, access)
+  kIntoFirst,       // (first with the access's bytes, second)
+  kIntoSecond,      // (first, second with the access's bytes)
+  kIntoFirstAlone,  // (first with the access's bytes)
 };
 
 // Fill the tables; 0 and kNoShape where that is impossible. They keep the caller's registers, so that the way
@@ -40,7 +41,8 @@ __attribute__((preserve_most, noinline)) ShapeId shape_after(Thread* thread, con
                                                              StackId stack);
 __attribute__((preserve_most, noinline)) StackId intern_current_frames(Thread* thread);
 
-enum : uint32_t { kWriteSite = 32, kAtomicSite = 64 };
+// With kHookSite what is touched there has always the same size.
+enum : uint32_t { kWriteSite = 32, kAtomicSite = 64, kHookSite = 128 };
 
 namespace quick {
 
@@ -51,8 +53,10 @@ __attribute__((always_inline)) inline StackId frames(Thread* thread) {
   return __builtin_expect(known != 0, 1) ? known : intern_current_frames(thread);
 }
 
-// `size_and_kind`: up to 16 bytes, and kWriteSite, kAtomicSite.
-constexpr uint64_t site_key(uintptr_t pc, uint32_t size_and_kind) { return pc << 7 | size_and_kind; }
+// `size_and_kind`: up to 16 bytes, and kWriteSite, kAtomicSite, kHookSite.
+constexpr uint64_t site_key(uintptr_t pc, uint32_t size_and_kind) {
+  return pc << 8 | ((size_and_kind & kHookSite) != 0 ? size_and_kind & ~uint32_t{31} : size_and_kind);
+}
 constexpr uint64_t site_context(StackId frames, LocksetId locks) {
   return frames | static_cast<uint64_t>(locks) << 32;
 }
@@ -97,84 +101,59 @@ constexpr uint32_t joining(uint64_t others, uint64_t mask) {
 constexpr uint32_t kAlone = 7;  // no Move: the access is all there is
 constexpr uint32_t kNotQuick = ~0u;
 
-// Is `half` a read of the thread that makes the write `now`, of the present label? Then it keeps the bytes
-// that are written: what a thread reads whole and writes in parts, in turn, stays covered whole.
-constexpr bool keeps_bytes(uint64_t half, uint64_t now) {
-  uint64_t const floor = now & ~uint64_t{0x3ff};
-  return missing_in(half, floor, 0, kMustNot | kDhWriteBit) == 0;
-}
-
-// The cell h0, h1 after the access `now`, whatever everybody may know.
+// What is left of the record `half` beside the access `now`, both plain: all of it, some of its bytes, 0, or
+// kRacing.
+constexpr uint64_t kRacing = ~uint64_t{0};
 template <bool kWrite>
-__attribute__((always_inline)) inline Change plain_change_of(const Thread* thread, uint64_t h0, uint64_t h1,
-                                                             uint64_t now) {
-  constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
-  constexpr Change kNo{0, 0, kNotQuick};
+__attribute__((always_inline)) inline uint64_t left_of(const Thread* thread, uint64_t half, uint64_t now) {
+  uint64_t const bytes = half & 0xff;
+  if (bytes == 0) return 0;
   uint64_t const mask = now & 0xff;
-  uint64_t const m0 = h0 & 0xff;
-  uint64_t const m1 = h1 & 0xff;
-  if (m0 == 0) return (h0 | h1) != 0 ? kNo : Change{now, 0, kAlone};
-  bool const first_writes = (h0 & kDhWriteBit) != 0;
-  if (((m0 | m1) & ~mask) == 0) {
-    // Nothing is left of what was there, but for a write that a read saw, or another thread's read.
-    bool const after_first = ordered(thread, h0);
-    bool const after_second = m1 == 0 || ordered(thread, h1);
-    if (kWrite) return after_first && after_second ? Change{now, 0, kAlone} : kNo;
-    if ((h1 & kDhWriteBit) != 0) return kNo;
-    if (first_writes) {
-      return after_first && after_second ? Change{h0, now, number(Move::kAfterFirst)} : kNo;
-    }
-    if (after_first) {
-      return after_second ? Change{now, 0, kAlone} : Change{now, h1, number(Move::kBeforeSecond)};
-    }
-    return after_second ? Change{now, h0, number(Move::kBeforeFirst)} : kNo;
-  }
-  // More bytes of this thread's own, of the same label and kind; the other half must not be concerned, or be
-  // a write that this read saw.
-  uint64_t const same = now & ~uint64_t{0xff};
-  if ((h0 & ~(kHalfShape | 0xff)) == same && ((m1 & mask) == 0 || (kWrite && keeps_bytes(h1, now)))) {
-    return {h0 | mask, h1, number(Move::kIntoFirst) | joining(m0, mask)};
-  }
-  if (m1 != 0 && (h1 & ~(kHalfShape | 0xff)) == same) {
-    if ((m0 & mask) != 0 && (kWrite || !first_writes || !ordered(thread, h0))) return kNo;
-    return {h0, h1 | mask, number(Move::kIntoSecond) | joining(m1, mask)};
-  }
-  if (m1 != 0) return kNo;
-  // One record of other bytes, or a write of more bytes than this read's, or this thread's read of more bytes
-  // than this write's.
-  if ((m0 & mask) != 0 && (kWrite ? !keeps_bytes(h0, now) : !first_writes || !ordered(thread, h0)))
-    return kNo;
-  return kWrite || !first_writes ? Change{now, h0, number(Move::kBeforeFirst)}
-                                 : Change{h0, now, number(Move::kAfterFirst)};
+  bool const writes = (half & kDhWriteBit) != 0;
+  if (!ordered(thread, half)) return (kWrite || writes) && (bytes & mask) != 0 ? kRacing : half;
+  bool const weaker = kWrite || !writes;
+  if ((weaker && (bytes & ~mask) == 0) || over(thread, half)) return 0;
+  // Its own records of the present keep the bytes that are superseded: what a thread reads whole and writes
+  // in parts, in turn, stays covered whole.
+  bool const present = missing_in(half, now & ~uint64_t{0x3ff}, 0) == 0;
+  return weaker && !present ? half & ~mask : half;
 }
 
-// The cell after the access, its first record being over.
-template <bool kWrite>
-__attribute__((always_inline)) inline Change change_without_first(const Thread* thread, uint64_t h0,
-                                                                  uint64_t h1, uint64_t now) {
-  constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
-  uint64_t const mask = now & 0xff;
-  uint64_t const m1 = h1 & 0xff;
-  if (m1 == 0 || over(thread, h1)) return {now, 0, kAlone};
-  bool const second_writes = (h1 & kDhWriteBit) != 0;
-  if ((m1 & ~mask) == 0 && (kWrite || !second_writes) && ordered(thread, h1)) return {now, 0, kAlone};
-  if (((h1 ^ now) & ~(kHalfShape | 0xff)) == 0)
-    return {h0, h1 | mask, number(Move::kIntoSecond) | joining(m1, mask)};
-  if ((m1 & mask) != 0 && (kWrite || (second_writes && !ordered(thread, h1)))) return {0, 0, kNotQuick};
-  return kWrite || !second_writes ? Change{now, h1, number(Move::kBeforeSecond)}
-                                  : Change{h1, now, number(Move::kAfterSecond)};
+// Has `half` the thread, label and kind of `now`?
+constexpr bool is_joined_by(uint64_t half, uint64_t now) {
+  return ((half ^ now) & ~(kHalfShape | 0xff)) == 0 && (half & 0xff) != 0;
 }
 
-// The cell h0, h1 after the access `now`; kNotQuick for whatever is not one of the cases above.
+// The cell h0, h1 after the access `now`, all plain; kNotQuick for races, and if two records are left.
 template <bool kWrite>
 __attribute__((always_inline)) inline Change change_of(const Thread* thread, uint64_t h0, uint64_t h1,
                                                        uint64_t now) {
-  Change const change = plain_change_of<kWrite>(thread, h0, h1, now);
-  if (change.how == kAlone || (h0 & 0xff) == 0) return change;
-  // More than one record would be left: perhaps everybody knows one of them.
-  if (over(thread, h0)) return change_without_first<kWrite>(thread, h0, h1, now);
-  if ((h1 & 0xff) != 0 && over(thread, h1)) return plain_change_of<kWrite>(thread, h0, 0, now);
-  return change;
+  constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
+  constexpr Change kNo{0, 0, kNotQuick};
+  uint64_t const mask = now & 0xff;
+  if (is_joined_by(h0, now) && (h0 & 0xff & ~mask) != 0) {
+    uint64_t const second = left_of<kWrite>(thread, h1, now);
+    if (second == kRacing) return kNo;
+    Move const move = second == 0 && (h1 & 0xff) != 0 ? Move::kIntoFirstAlone : Move::kIntoFirst;
+    return {h0 | mask, second, number(move) | joining(h0 & 0xff, mask)};
+  }
+  uint64_t const first = left_of<kWrite>(thread, h0, now);
+  if (first == kRacing) return kNo;
+  if ((h1 & 0xff) != 0) {
+    if (is_joined_by(h1, now) && (h1 & 0xff & ~mask) != 0) {
+      if (first == 0) return kNo;
+      return {first, h1 | mask, number(Move::kIntoSecond) | joining(h1 & 0xff, mask)};
+    }
+    uint64_t const second = left_of<kWrite>(thread, h1, now);
+    if (second == kRacing || (first != 0 && second != 0)) return kNo;
+    if (second != 0) {
+      return kWrite || (second & kDhWriteBit) == 0 ? Change{now, second, number(Move::kBeforeSecond)}
+                                                   : Change{second, now, number(Move::kAfterSecond)};
+    }
+  }
+  if (first == 0) return {now, 0, kAlone};
+  return kWrite || (first & kDhWriteBit) == 0 ? Change{now, first, number(Move::kBeforeFirst)}
+                                              : Change{first, now, number(Move::kAfterFirst)};
 }
 
 // The cell h0, h1 after the access `now`, whichever of the three are atomic.
@@ -261,6 +240,23 @@ __attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, c
   return compare_and_swap_cell(cell, old, next);
 }
 
+// The same with tables to fill, and again if somebody else was faster.
+template <bool kWrite>
+__attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* cell, uint64_t now,
+                                                       const QuickCache::Site& site) {
+  for (int tries = 0; tries < 4; ++tries) {
+    DhCell const old = load_cell(cell);
+    if (((old.half[0] | old.half[1]) & (kDhAtomicBit | kDhLongBit)) != 0) return false;
+    Change const change = change_of<kWrite>(thread, old.half[0], old.half[1], now);
+    if (change.how == kNotQuick) return false;
+    ShapeId const shape =
+        change.how == kAlone ? site.alone : shape_after(thread, old, change.how, site.stack);
+    if (shape == kNoShape) return false;
+    if (compare_and_swap_cell(cell, old, with_shape(change.first, change.second, shape))) return true;
+  }
+  return false;
+}
+
 }  // namespace quick
 
 // The bytes of the granule of `address`, and in higher bits those of the next ones.
@@ -268,94 +264,30 @@ constexpr uint64_t bytes_at(uintptr_t address, uint32_t size) {
   return ((uint64_t{1} << size) - 1) << (address & 7);
 }
 
-// What most accesses find, in as few registers as it takes, because each of them is saved and restored: a
-// cell that has nothing, or one record, which this access supersedes or adds bytes to. False: nothing was
-// done. `mask` are the bytes of the granule, `size` is that of the access as a whole.
-// REQUIRES, as those that follow: thread->may_be_quick().
+// An access to the bytes `mask` of `cell`'s granule whose place and whose change of stacks are in the tables:
+// nearly all. False: nothing was done.
+// REQUIRES: thread->may_be_quick().
 template <bool kWrite>
-__attribute__((always_inline)) inline bool supersedes_one(Thread* thread, uintptr_t address, uint64_t mask,
-                                                          uint32_t size, uintptr_t pc) {
-  DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
-  if (__builtin_expect(cells == nullptr || mask > 0xff, 0)) return false;
-  size_t const index = cell_index(address);
-  DhCell* const cell = cells + index;
-  uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
-  uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
-  // A second record, a long cell, or atomic accesses.
-  if ((h1 & ~kHalfShape) != 0 || (h0 & (kDhAtomicBit | kDhLongBit)) != 0) return false;
-  const DhHot* const hot = thread->hot;
-  uint64_t next0 = hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
-  bool const adds = ((h0 ^ next0) & ~(kHalfShape | 0xff)) == 0 && (h0 & 0xff & ~mask) != 0;
-  if (adds) {
-    next0 |= h0 & 0xff;
-  } else {
-    if ((h0 & 0xff & ~mask) != 0 || (!kWrite && (h0 & kDhWriteBit) != 0) || !quick::ordered(thread, h0))
-      return false;
-    if ((h0 | h1) == 0) note_touched(reinterpret_cast<Chunk*>(cells), index);
-  }
-
-  quick::Place place;
-  if (!quick::find_place(thread, pc, size | (kWrite ? kWriteSite : 0), &place)) return false;
-  DhCell next{{next0 | place.alone_in_half[0], place.alone_in_half[1]}};
-  if (adds && (((h0 ^ next.half[0]) & kHalfShape) != 0 || h1 != next.half[1])) {
-    // Bytes that were touched at another place: what the two make together may be known.
-    uint32_t const how = static_cast<uint32_t>(Move::kIntoFirst) | quick::joining(h0 & 0xff, mask);
-    if (!quick::find_pair(thread, {{h0, h1}}, how, place.stack, next0, 0, &next)) return false;
-  }
-  return quick::store(thread, cell, {{h0, h1}}, next);
-}
-
-// What two threads do that both read something again and again, a table or a setting: the cell has a read of
-// this thread, which this one supersedes, and another thread's, which it knows nothing of. (So not everybody
-// knows that one, and whether everybody knows the first does not matter: it goes in any case.)
-__attribute__((always_inline)) inline bool renews_read(Thread* thread, uintptr_t address, uint64_t mask,
-                                                       uint32_t size, uintptr_t pc) {
-  DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
-  if (__builtin_expect(cells == nullptr, 0)) return false;
-  DhCell* const cell = cells + cell_index(address);
-  uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
-  uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
-  const DhHot* const hot = thread->hot;
-  uint64_t const now = hot->floor | mask;
-  constexpr uint64_t kNeither = kDhWriteBit | kDhAtomicBit | kDhLongBit;
-  if (((h0 ^ now) >> (64 - kDhSlotBits)) != 0 || (h1 & 0xff) == 0 ||
-      ((h0 | h1) & (kNeither | (~mask & 0xff))) != 0 || quick::ordered(thread, h1)) {
-    return false;
-  }
-  quick::Place place;
-  DhCell next;
-  if (!quick::find_place(thread, pc, size, &place) ||
-      !quick::find_pair(thread, {{h0, h1}}, static_cast<uint32_t>(Move::kBeforeSecond), place.stack, now, h1,
-                        &next)) {
-    return false;
-  }
-  return quick::store(thread, cell, {{h0, h1}}, next);
-}
-
-// What is nearly always there otherwise: records that this one supersedes, a write that this read saw, what
-// everybody knows.
-template <bool kWrite>
-__attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, uint64_t mask,
-                                                           uint32_t size, uintptr_t pc) {
-  DhCell* const cells = __dh_shadow[address >> kDhChunkBits];
-  if (__builtin_expect(cells == nullptr || mask > 0xff, 0)) return false;
-  size_t const index = cell_index(address);
-  DhCell* const cell = cells + index;
+__attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, DhCell* cell,
+                                                           uint64_t mask, uintptr_t pc) {
   // Not necessarily of one moment: the compare-and-swap looks at both.
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
   // A long one, or an atomic access among them.
   if (((h0 | h1) & (kDhAtomicBit | kDhLongBit)) != 0) return false;
 
-  quick::Place place;
-  if (!quick::find_place(thread, pc, size | (kWrite ? kWriteSite : 0), &place)) return false;
   uint64_t const now = thread->hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
   quick::Change const change = quick::change_of<kWrite>(thread, h0, h1, now);
+  if (__builtin_expect(change.how == quick::kNotQuick, 0)) return false;
+  quick::Place place;
+  if (!quick::find_place(thread, pc, kHookSite | (kWrite ? kWriteSite : 0), &place)) return false;
   DhCell next{{now | place.alone_in_half[0], place.alone_in_half[1]}};
   if (change.how == quick::kAlone) {
-    if ((h0 | h1) == 0) note_touched(reinterpret_cast<Chunk*>(cells), index);
-  } else if (__builtin_expect(change.how == quick::kNotQuick, 0) ||
-             !quick::find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second,
+    if ((h0 | h1) == 0) note_touched(existing_chunk(address), cell_index(address));
+  } else if ((change.how & 7) == static_cast<uint32_t>(Move::kIntoFirst) &&
+             ((h0 ^ next.half[0]) & kHalfShape) == 0 && h1 == next.half[1]) {
+    next.half[0] = change.first;  // more bytes, touched at the same place as the others
+  } else if (!quick::find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second,
                                &next)) {
     return false;
   }
@@ -370,51 +302,48 @@ __attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintp
   uint64_t mask = bytes_at(address, size);
   for (uintptr_t at = address & ~uintptr_t{7}; mask != 0; mask >>= 8, at += 8) {
     uint64_t const bytes = mask & 0xff;
-    const DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
+    DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
+    if (chunk == nullptr) return false;
+    DhCell* const cell = chunk + cell_index(at);
     uint64_t const need = bytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
-    if (chunk != nullptr && is_covered(chunk + cell_index(at), thread->hot->floor, need)) continue;
-    if (supersedes_one<kWrite>(thread, at, bytes, size, pc)) continue;
-    if (!kWrite && renews_read(thread, at, bytes, size, pc)) continue;
-    if (!quickest_access<kWrite>(thread, at, bytes, size, pc)) return false;
+    if (is_covered(cell, thread->hot->floor, need)) continue;
+    if (!quickest_access<kWrite>(thread, at, cell, bytes, pc)) return false;
   }
   return true;
 }
-// An access within one granule whose stack is known already, whatever the cell. Races are told.
-__attribute__((preserve_most, noinline)) void known_access(Thread* thread, Chunk* chunk, DhCell* cell,
-                                                           const AccessRequest& request, StackId stack);
+// An access to the bytes `mask` of a granule whose stack is known already, whatever its cell. Races are told:
+// `whole` is what the program did. REQUIRES: the granule has a chunk.
+__attribute__((preserve_most, noinline)) void known_access(Thread* thread, uintptr_t granule, uint64_t mask,
+                                                           const AccessRequest& whole, StackId stack);
 
-// An access within one granule. False: nothing was done, go the long way.
+// An access of at most 16 bytes. False, go the long way: it may have been done for some of its parts.
+// `at`: kHookSite if all accesses made at this pc have this size, 0 otherwise.
 // REQUIRES: the thread is inside the runtime; the filter is `spans` and nothing is counted.
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_t address, uint32_t size,
-                                                        uintptr_t pc, uint64_t value) {
+                                                        uintptr_t pc, uint64_t value, uint32_t at) {
   if ((kWrite ? thread->ignore_writes : thread->ignore_reads) != 0) return false;
   uint64_t const floor = thread->hot->floor;
-  if (floor == kNoFloor || (address & 7) + size > 8) return false;
+  if (floor == kNoFloor) return false;
   if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
-  Chunk* const chunk = existing_chunk(address);
-  if (chunk == nullptr) return false;
-  size_t const index = cell_index(address);
-  DhCell* const cell = &chunk->cells[index];
-  uint64_t const mask = bytes_at(address, size);
-  const QuickCache::Site* const site = site_of(thread, pc, size | (kWrite ? kWriteSite : 0));
-  if (site == nullptr) return false;
-  uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | mask;
-  note_touched(chunk, index);
-  thread->span.note_used();
-  for (int tries = 0; tries < 4; ++tries) {
-    DhCell const old = load_cell(cell);
-    if (((old.half[0] | old.half[1]) & (kDhAtomicBit | kDhLongBit)) != 0) break;
-    quick::Change const change = quick::change_of<kWrite>(thread, old.half[0], old.half[1], now);
-    if (change.how == quick::kNotQuick) break;
-    ShapeId const shape =
-        change.how == quick::kAlone ? site->alone : shape_after(thread, old, change.how, site->stack);
-    if (shape == kNoShape) return false;
-    DhCell const next = with_shape(change.first, change.second, shape);
-    if (compare_and_swap_cell(cell, old, next)) return true;
+  const QuickCache::Site* const found = site_of(thread, pc, size | at | (kWrite ? kWriteSite : 0));
+  if (found == nullptr) return false;
+  QuickCache::Site const site = *found;
+  uint64_t const kind = kWrite ? uint64_t{kDhWriteBit} : 0;
+  uintptr_t granule = address & ~uintptr_t{7};
+  for (uint64_t masks = bytes_at(address, size); masks != 0; masks >>= 8, granule += 8) {
+    Chunk* const chunk = existing_chunk(granule);
+    if (chunk == nullptr) return false;
+    size_t const index = cell_index(granule);
+    DhCell* const cell = &chunk->cells[index];
+    uint64_t const mask = masks & 0xff;
+    if (is_covered(cell, floor, kind | mask)) continue;
+    note_touched(chunk, index);
+    thread->span.note_used();
+    if (quick::change_cell<kWrite>(thread, cell, floor | kind | mask, site)) continue;
+    AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
+    known_access(thread, granule, mask, {address, size, type, pc, value, kWrite && size <= 8}, site.stack);
   }
-  AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
-  known_access(thread, chunk, cell, {address, size, type, pc, value, kWrite}, site->stack);
   return true;
 }
 

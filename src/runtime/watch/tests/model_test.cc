@@ -114,32 +114,29 @@ class Player {
     auto const address = reinterpret_cast<uintptr_t>(arena) + b.offset;
     bool const one_granule = (address & 7) + b.size <= 8;
     bool const by_spans = platform::options().filter == platform::Filter::kSpans;
-    if (!one_granule && by_spans && b.size <= 16 && t->may_be_quick()) {
-      uintptr_t const pc = kPcBase + index;
-      if (index % 2 == 0) remember_site(t, pc, current_frames(t), b.size | (write ? kWriteSite : 0));
-      if (write ? quickest_across<true>(t, address, b.size, pc)
-                : quickest_across<false>(t, address, b.size, pc))
-        return;
-    }
-    if (one_granule && by_spans) {
-      if (Chunk* const chunk = existing_chunk(address)) {
-        uint64_t const need =
-            ((uint64_t{1} << b.size) - 1) << (address & 7) | (write ? uint64_t{kDhWriteBit} : 0);
-        if (is_covered(&chunk->cells[cell_index(address)], t->hot->floor, need)) return;
-      }
-      uintptr_t const pc = kPcBase + index;
+    uintptr_t const pc = kPcBase + index;
+    if (by_spans && b.size <= 16) {
       // A site is known when it comes again: every second access is made to look as if it did.
-      if (index % 2 == 0) remember_site(t, pc, current_frames(t), b.size | (write ? kWriteSite : 0));
-      if (t->may_be_quick() &&
-          (write ? quickest_access<true>(t, address, bytes_at(address, b.size), b.size, pc)
-                 : quickest_access<false>(t, address, bytes_at(address, b.size), b.size, pc)))
+      if (index % 2 == 0)
+        remember_site(t, pc, current_frames(t), b.size | kHookSite | (write ? kWriteSite : 0));
+      Chunk* const chunk = existing_chunk(address);
+      if (one_granule && chunk != nullptr) {
+        DhCell* const cell = &chunk->cells[cell_index(address)];
+        uint64_t const bytes = bytes_at(address, b.size);
+        if (is_covered(cell, t->hot->floor, bytes | (write ? uint64_t{kDhWriteBit} : 0))) return;
+        if (t->may_be_quick() && (write ? quickest_access<true>(t, address, cell, bytes, pc)
+                                        : quickest_access<false>(t, address, cell, bytes, pc)))
+          return;
+      } else if (!one_granule && t->may_be_quick() &&
+                 (write ? quickest_across<true>(t, address, b.size, pc)
+                        : quickest_across<false>(t, address, b.size, pc))) {
         return;
-      if (write ? quick_access<true>(t, address, b.size, pc, 0)
-                : quick_access<false>(t, address, b.size, pc, 0))
+      }
+      if (write ? quick_access<true>(t, address, b.size, pc, 0, kHookSite)
+                : quick_access<false>(t, address, b.size, pc, 0, kHookSite))
         return;
     }
-    check_access(
-        t, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, kPcBase + index, 0, false});
+    check_access(t, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, pc, 0, false});
   }
 
   const Trace& trace_;

@@ -124,17 +124,17 @@ void play(const std::vector<Step>& steps, const std::vector<uint64_t*>& words) {
     uintptr_t const address = reinterpret_cast<uintptr_t>(words[s.object]) + s.offset;
     bool const write = s.what == Do::kWrite;
     uintptr_t const pc = kPcBase + i;
-    uint64_t const need = (((uint64_t{1} << s.size) - 1) << s.offset) | (write ? uint64_t{kDhWriteBit} : 0);
-    if (const Chunk* const chunk = existing_chunk(address)) {
-      if (is_covered(&chunk->cells[cell_index(address)], t->hot->floor, need)) continue;
-    }
-    if (i % 2 == 0) remember_site(t, pc, current_frames(t), s.size | (write ? kWriteSite : 0));
-    if (t->may_be_quick() &&
-        (write ? quickest_access<true>(t, address, bytes_at(address, s.size), s.size, pc)
-               : quickest_access<false>(t, address, bytes_at(address, s.size), s.size, pc)))
+    uint64_t const need = bytes_at(address, s.size) | (write ? uint64_t{kDhWriteBit} : 0);
+    Chunk* const chunk = existing_chunk(address);
+    DhCell* const cell = chunk != nullptr ? &chunk->cells[cell_index(address)] : nullptr;
+    if (cell != nullptr && is_covered(cell, t->hot->floor, need)) continue;
+    if (i % 2 == 0) remember_site(t, pc, current_frames(t), s.size | kHookSite | (write ? kWriteSite : 0));
+    if (t->may_be_quick() && cell != nullptr &&
+        (write ? quickest_access<true>(t, address, cell, bytes_at(address, s.size), pc)
+               : quickest_access<false>(t, address, cell, bytes_at(address, s.size), pc)))
       continue;
-    if (write ? quick_access<true>(t, address, s.size, pc, 0)
-              : quick_access<false>(t, address, s.size, pc, 0))
+    if (write ? quick_access<true>(t, address, s.size, pc, 0, kHookSite)
+              : quick_access<false>(t, address, s.size, pc, 0, kHookSite))
       continue;
     check_access(t, {address, s.size, write ? AccessType::kWrite : AccessType::kRead, pc, 0, false});
   }
