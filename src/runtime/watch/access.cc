@@ -25,10 +25,6 @@ namespace {
 
 using detect::conflict;
 
-constexpr uint8_t mask_for(uintptr_t address, size_t size) {
-  return static_cast<uint8_t>(((1u << size) - 1) << (address & 7));
-}
-
 constexpr uint64_t kEpochBits = (uint64_t{1} << Record::kMaskShift) - 1;
 constexpr uint64_t kMaskBits = uint64_t{0xff} << Record::kMaskShift;
 
@@ -308,7 +304,7 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
   for (uintptr_t at = address; at < end;) {
     uintptr_t const granule = at & ~uintptr_t{7};
     uintptr_t const next = granule + 8 < end ? granule + 8 : end;
-    uint8_t const mask = mask_for(at, next - at);
+    uint8_t const mask = bytes_in_granule(at, next - at);
     if (Chunk* const chunk = existing_chunk(granule)) {
       DhCell* const cell = &chunk->cells[cell_index(granule)];
       if (!forget_own(thread, cell, mask)) {
@@ -359,7 +355,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       }
       uintptr_t const granule = at & ~uintptr_t{7};
       uintptr_t const next = granule + 8 < stop ? granule + 8 : stop;
-      uint8_t const mask = mask_for(at, next - at);
+      uint8_t const mask = bytes_in_granule(at, next - at);
       at = next;
       size_t const index = cell_index(granule);
       DhCell* const cell = &chunk->cells[index];

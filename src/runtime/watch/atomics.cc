@@ -32,11 +32,6 @@ namespace {
 constexpr bool acquires(int order) { return order == 1 || order == 2 || order == 4 || order == 5; }
 constexpr bool releases(int order) { return order == 3 || order == 4 || order == 5; }
 
-constexpr uint8_t mask_of(uintptr_t address, unsigned size) {
-  unsigned const in_first = size == 16 ? 8 : size;
-  return static_cast<uint8_t>(((1u << in_first) - 1) << (address & 7));
-}
-
 Record access_of_kind(const Thread* thread, AccessType type, uint8_t mask) {
   Record r;
   r.set_bits(thread->epoch().bits() | static_cast<uint64_t>(mask) << Record::kMaskShift |
@@ -175,7 +170,7 @@ class AtomicAccess {
     type_ = type;
     bool const write = kind_of(type).write;
     if ((write ? thread_->ignore_writes : thread_->ignore_reads) != 0) return;
-    Record access = access_of_kind(thread_, type, mask_of(address_, size_));
+    Record access = access_of_kind(thread_, type, bytes_in_granule(address_, size_));
     bool covered = false;
     Record* const before = same_access_before(thread_, fat_, access, &covered);
     if (covered) return;
@@ -263,7 +258,7 @@ bool load_without_lock(const volatile T* address, T* value) {
       return false;
     }
   }
-  Record const access = access_of_kind(thread, AccessType::kAtomicRead, mask_of(at, sizeof(T)));
+  Record const access = access_of_kind(thread, AccessType::kAtomicRead, bytes_in_granule(at, sizeof(T)));
   return covered_without_lock(fat, cell, access) && fat->lock.still(version);
 }
 
@@ -288,7 +283,7 @@ class QuietAccess {
 
   // After the operation; `is_quiet` was true. A plain access of the same kind covers an atomic one, too.
   bool is_covered(bool write) const {
-    uint64_t const need = mask_of(address_, size_) | (write ? uint64_t{kDhWriteBit} : 0);
+    uint64_t const need = bytes_in_granule(address_, size_) | (write ? uint64_t{kDhWriteBit} : 0);
     uint64_t const floor = thread_->hot->floor;
     return missing_in(seen_.half[0], floor, need, kOutsideWindow) == 0 ||
            missing_in(seen_.half[1], floor, need, kOutsideWindow) == 0;
@@ -300,8 +295,8 @@ class QuietAccess {
     note_touched(chunk_, cell_index(address_));
     const QuickCache::Site* const site =
         site_of(thread_, pc, size_ | (write ? uint32_t{kWriteSite} : 0) | kAtomicSite);
-    uint64_t const now =
-        thread_->hot->floor | mask_of(address_, size_) | (write ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit;
+    uint64_t const now = thread_->hot->floor | bytes_in_granule(address_, size_) |
+                         (write ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit;
     quick::Change const change = is_fat(seen_)
                                      ? quick::Change{0, 0, quick::kNotQuick}
                                      : quick::any_change_of(thread_, seen_.half[0], seen_.half[1], now);
@@ -313,8 +308,8 @@ class QuietAccess {
         return;
     }
     AccessType const type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
-    known_access(thread_, address_ & ~uintptr_t{7}, mask_of(address_, size_), {address_, size_, type, pc},
-                 site != nullptr ? site->stack : 0);
+    known_access(thread_, address_ & ~uintptr_t{7}, bytes_in_granule(address_, size_),
+                 {address_, size_, type, pc}, site != nullptr ? site->stack : 0);
   }
 
  private:

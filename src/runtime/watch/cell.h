@@ -20,6 +20,15 @@
 
 namespace deadheat::watch {
 
+// The bytes of the granule of `address` that `size` bytes there take, and in higher bits those of the next
+// ones. REQUIRES: size <= 16.
+constexpr uint64_t bytes_at(uintptr_t address, size_t size) {
+  return ((uint64_t{1} << size) - 1) << (address & 7);
+}
+constexpr uint8_t bytes_in_granule(uintptr_t address, size_t size) {
+  return static_cast<uint8_t>(bytes_at(address, size));
+}
+
 // 12 bytes, because three of them and what else a FatCell needs make one cache line.
 struct __attribute__((packed, aligned(4))) Record {
   uint64_t epoch_bits : 42 = 0;

@@ -259,11 +259,6 @@ __attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* c
 
 }  // namespace quick
 
-// The bytes of the granule of `address`, and in higher bits those of the next ones.
-constexpr uint64_t bytes_at(uintptr_t address, uint32_t size) {
-  return ((uint64_t{1} << size) - 1) << (address & 7);
-}
-
 // An access to the bytes `mask` of `cell`'s granule whose place and whose change of stacks are in the tables:
 // nearly all. False: nothing was done.
 // REQUIRES: thread->may_be_quick().
