@@ -20,6 +20,9 @@ struct Shard {
   size_t capacity = 0;
   size_t used = 0;  // live and gone
   size_t live = 0;
+  // The last ones that were removed.
+  HeapBlock freed[4];
+  unsigned next_freed = 0;
 };
 Shard shards[1u << kShardBits];
 
@@ -74,10 +77,13 @@ SmallBlock* make_place_of(Chunk* chunk, uintptr_t address) {
   return place_of(chunk, address);
 }
 
-// | thread 19 | stack 28 | size 11 | offset within the window, counted from 1: 6 |
+// | freed 1 | thread 18 | stack 28 | size 11 | offset within the window, counted from 1: 6 |
+//
+// A block that was freed stays noted until the next one comes, for reports.
 constexpr unsigned kOffsetBits = 6;
 constexpr unsigned kSizeBits = 11;
-constexpr unsigned kThreadBits = 64 - kOffsetBits - kSizeBits - kStackIdBits;
+constexpr unsigned kThreadBits = 63 - kOffsetBits - kSizeBits - kStackIdBits;
+constexpr SmallBlock kFreed = SmallBlock{1} << 63;
 constexpr uint32_t kNoThread = (1u << kThreadBits) - 1;  // kHiddenBlock
 static_assert(kSmall < 1u << kSizeBits && kWindow < 1u << kOffsetBits);
 
@@ -93,11 +99,13 @@ constexpr SmallBlock note_of(const HeapBlock& block) {
          offset_of(block.address);
 }
 constexpr HeapBlock unpacked(SmallBlock note, uintptr_t address) {
-  auto const thread = static_cast<uint32_t>(note >> (64 - kThreadBits));
+  auto const thread = static_cast<uint32_t>((note & ~kFreed) >> (63 - kThreadBits));
   return {address, (note >> kOffsetBits) & ((1u << kSizeBits) - 1),
           static_cast<StackId>((note >> (kOffsetBits + kSizeBits)) & ((1u << kStackIdBits) - 1)),
           thread == kNoThread ? kHiddenBlock : thread};
 }
+
+constexpr bool is_live(SmallBlock note) { return note != 0 && (note & kFreed) == 0; }
 
 SmallBlock load(const SmallBlock* place) { return __atomic_load_n(place, __ATOMIC_RELAXED); }
 
@@ -108,7 +116,7 @@ bool add_in_place(const HeapBlock& block) {
   SmallBlock* const place = make_place_of(chunk, block.address);
   if (place == nullptr) return false;
   SmallBlock const there = load(place);
-  if (there != 0 && offset_of_note(there) != offset_of(block.address)) return false;
+  if (is_live(there) && offset_of_note(there) != offset_of(block.address)) return false;
   __atomic_store_n(place, note_of(block), __ATOMIC_RELAXED);
   return true;
 }
@@ -120,7 +128,7 @@ SmallBlock* find_in_place(uintptr_t address, HeapBlock* found) {
   SmallBlock* const place = place_of(chunk, address);
   if (place == nullptr) return nullptr;
   SmallBlock const note = load(place);
-  if (offset_of_note(note) != offset_of(address)) return nullptr;
+  if (!is_live(note) || offset_of_note(note) != offset_of(address)) return nullptr;
   *found = unpacked(note, address);
   return place;
 }
@@ -129,15 +137,15 @@ bool contains(const HeapBlock& block, uintptr_t address) {
   return address - block.address < (block.size != 0 ? block.size : 1);
 }
 
-// The block around `address`, if it is noted in place.
-bool search_in_place(uintptr_t address, HeapBlock* found) {
+// The live block around `address`, or the freed one, if it is noted in place.
+bool search_in_place(uintptr_t address, bool live, HeapBlock* found) {
   uintptr_t const window = address & ~(kWindow - 1);
   for (uintptr_t back = 0; back <= kSmall + kWindow && back <= window; back += kWindow) {
     Chunk* const chunk = existing_chunk(window - back);
     const SmallBlock* const place = chunk != nullptr ? place_of(chunk, window - back) : nullptr;
     if (place == nullptr) continue;
     SmallBlock const note = load(place);
-    if (note == 0) continue;
+    if (note == 0 || is_live(note) != live) continue;
     *found = unpacked(note, window - back + offset_of_note(note) - 1);
     if (address >= found->address && contains(*found, address)) return true;
   }
@@ -157,7 +165,7 @@ void heap_add(const HeapBlock& block) {
 
 bool heap_remove(uintptr_t address, HeapBlock* removed) {
   if (SmallBlock* const place = find_in_place(address, removed)) {
-    __atomic_store_n(place, SmallBlock{0}, __ATOMIC_RELAXED);
+    __atomic_store_n(place, note_of(*removed) | kFreed, __ATOMIC_RELAXED);
     return true;
   }
   uint64_t const h = hash(address);
@@ -168,6 +176,7 @@ bool heap_remove(uintptr_t address, HeapBlock* removed) {
        at = (at + 1) & (shard.capacity - 1)) {
     if (shard.table[at].address != address) continue;
     *removed = shard.table[at];
+    shard.freed[shard.next_freed++ % 4] = *removed;
     --shard.live;
     // At the end of a chain nothing needs a mark, nor do the marks before it: chains stay short.
     size_t const mask = shard.capacity - 1;
@@ -199,12 +208,26 @@ bool heap_at(uintptr_t address, HeapBlock* found) {
 }
 
 bool heap_find(uintptr_t address, HeapBlock* found) {
-  if (search_in_place(address, found)) return found->thread != kHiddenBlock;
+  if (search_in_place(address, true, found)) return found->thread != kHiddenBlock;
   for (Shard& shard : shards) {
     platform::SpinGuard const guard(shard.lock);
     for (size_t i = 0; i < shard.capacity; ++i) {
       const HeapBlock& b = shard.table[i];
       if (b.address > kGone && address >= b.address && contains(b, address)) {
+        *found = b;
+        return b.thread != kHiddenBlock;
+      }
+    }
+  }
+  return false;
+}
+
+bool heap_find_freed(uintptr_t address, HeapBlock* found) {
+  if (search_in_place(address, false, found)) return found->thread != kHiddenBlock;
+  for (Shard& shard : shards) {
+    platform::SpinGuard const guard(shard.lock);
+    for (const HeapBlock& b : shard.freed) {
+      if (address >= b.address && contains(b, address)) {
         *found = b;
         return b.thread != kHiddenBlock;
       }

@@ -24,6 +24,8 @@ bool heap_remove(uintptr_t address, HeapBlock* removed);
 bool heap_at(uintptr_t address, HeapBlock* found);
 // The program's live block that contains `address`. Searches everything: for reports only.
 bool heap_find(uintptr_t address, HeapBlock* found);
+// The one that contained it and was freed, unless too much has been freed or allocated there since.
+bool heap_find_freed(uintptr_t address, HeapBlock* found);
 void heap_fork_preparing();
 void heap_fork_done();
 

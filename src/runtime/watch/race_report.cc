@@ -185,14 +185,16 @@ void search_stack(const Thread* thread, StackSearch* s) {
   }
 }
 
-void append_variable(Text& text, uintptr_t address) {
+// `freed`: the earlier access was its end.
+void append_variable(Text& text, uintptr_t address, bool freed) {
   text.append("\"var\":{");
   StackSearch search{address, nullptr, nullptr, 0, 0};
   with_live_threads([&search](const Thread* first, uint32_t, uint32_t) {
     for (const Thread* t = first; t != nullptr; t = t->next_live) search_stack(t, &search);
   });
   HeapBlock block{};
-  if (search.frame == nullptr && heap_find(address, &block)) {
+  if (search.frame == nullptr &&
+      (heap_find(address, &block) || (freed && heap_find_freed(address, &block)))) {
     text.append("\"kind\":\"heap\",\"addr\":\"0x%lx\",\"size\":%zu,\"thread\":%u,\"stack\":", block.address,
                 block.size, block.thread);
     append_stack(text, block.stack);
@@ -285,7 +287,7 @@ void report_at(Thread* thread, const AccessRequest& request, const Record& other
 
   Text line;
   line.append("{\"t\":\"race\",\"id\":%zu,\"detector\":\"fasttrack\",\"addr\":\"0x%lx\",", number, address);
-  append_variable(line, address);
+  append_variable(line, address, older.type == AccessType::kFree);
   line.append(",\"accesses\":[{\"thread\":%u,\"op\":\"%s\",\"size\":%zu,\"addr\":\"0x%lx\",\"stack\":",
               thread->info->id, name_of(request.type), request.size, request.address);
   append_frames(line, request.pc, current_frames(thread));

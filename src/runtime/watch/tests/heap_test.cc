@@ -12,9 +12,11 @@ alignas(4096) char memory[64 << 10];
 uintptr_t at(size_t offset) { return reinterpret_cast<uintptr_t>(memory) + offset; }
 
 TEST(Heap, KnowsBlocksByTheirBeginningAndByWhatTheyContain) {
+  size_t offset = 24 << 10;
   for (size_t size : {0, 1, 24, 1024, 1025, 5000}) {
     SCOPED_TRACE(size);
-    HeapBlock const block{at(4096 + 16), size, 7, 3};
+    HeapBlock const block{at(offset + 16), size, 7, 3};
+    offset += 6 << 10;
     HeapBlock found{};
     EXPECT_FALSE(heap_at(block.address, &found));
     heap_add(block);
@@ -34,6 +36,10 @@ TEST(Heap, KnowsBlocksByTheirBeginningAndByWhatTheyContain) {
     EXPECT_EQ(found.size, size);
     EXPECT_FALSE(heap_remove(block.address, &found));
     EXPECT_FALSE(heap_find(block.address, &found));
+    ASSERT_TRUE(heap_find_freed(block.address + size / 2, &found));
+    EXPECT_EQ(found.size, size);
+    EXPECT_EQ(found.stack, 7u);
+    EXPECT_EQ(found.thread, 3u);
   }
 }
 
@@ -50,6 +56,19 @@ TEST(Heap, KnowsBlocksThatAreCloserThanGlibcPutsThem) {
     EXPECT_EQ(found.stack, i + 1);
     EXPECT_FALSE(heap_at(at(8192 + 8 * i), &found));
   }
+}
+
+// Where a block was freed, another one may begin elsewhere within what one note stands for.
+TEST(Heap, ForgetsAFreedBlockWhenTheNextOneComes) {
+  HeapBlock found{};
+  heap_add({at(16384), 24, 5, 1});
+  ASSERT_TRUE(heap_remove(at(16384), &found));
+  heap_add({at(16384 + 16), 8, 6, 2});
+  ASSERT_TRUE(heap_at(at(16384 + 16), &found));
+  EXPECT_EQ(found.stack, 6u);
+  EXPECT_FALSE(heap_at(at(16384), &found));
+  EXPECT_FALSE(heap_find_freed(at(16384 + 16), &found));
+  ASSERT_TRUE(heap_remove(at(16384 + 16), &found));
 }
 
 TEST(Heap, SaysWhichBlocksAreNotTheProgram) {
