@@ -1,8 +1,11 @@
 #include "report/debug_info.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/DebugInfo/DWARF/DWARFCompileUnit.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/DebugInfo/DWARF/DWARFDie.h>
+#include <llvm/DebugInfo/DWARF/DWARFExpression.h>
+#include <llvm/DebugInfo/DWARF/DWARFLocationExpression.h>
 #include <llvm/DebugInfo/DWARF/DWARFUnit.h>
 #include <llvm/Object/ObjectFile.h>
 
@@ -183,10 +186,13 @@ class DebugInfo::Impl {
   }
 
   std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address) {
-    llvm::DWARFCompileUnit* unit = context_ ? context_->getCompileUnitForDataAddress(address) : nullptr;
-    if (unit == nullptr) return std::nullopt;
-    DWARFDie variable = unit->getVariableForAddress(address);
+    if (!context_) return std::nullopt;
+    llvm::DWARFUnit* unit = context_->getCompileUnitForDataAddress(address);
+    DWARFDie variable = unit != nullptr ? unit->getVariableForAddress(address) : DWARFDie();
+    bool const computed = !variable;
+    if (computed) variable = computed_from(start);
     if (!variable) return std::nullopt;
+    unit = variable.getDwarfUnit();
     DataDetails details;
     DWARFDie declared = variable;
     if (DWARFDie other = variable.getAttributeValueAsReferencedDie(dwarf::DW_AT_specification))
@@ -197,11 +203,43 @@ class DebugInfo::Impl {
     if (const char* directory = unit->getCompilationDir()) details.declared.directory = directory;
     DWARFDie type = type_of(variable);
     if (!type) type = type_of(declared);
-    if (address >= start) PartFinder(details).walk(type, address - start);
+    if (address >= start && !computed) PartFinder(details).walk(type, address - start);
     return details;
   }
 
  private:
+  // The variable whose value is computed from what stands at `address`: the optimiser keeps a bool that has
+  // one value and one other as whether it has changed.
+  DWARFDie computed_from(std::uint64_t address) {
+    for (const std::unique_ptr<llvm::DWARFUnit>& unit : context_->compile_units()) {
+      for (const llvm::DWARFDebugInfoEntry& entry : unit->dies()) {
+        if (entry.getTag() != dwarf::DW_TAG_variable) continue;
+        DWARFDie const die(unit.get(), &entry);
+        auto locations = die.getLocations(dwarf::DW_AT_location);
+        if (!locations) {
+          llvm::consumeError(locations.takeError());
+          continue;
+        }
+        for (const llvm::DWARFLocationExpression& location : *locations) {
+          if (first_address(*unit, location) == address) return die;
+        }
+      }
+    }
+    return {};
+  }
+
+  static std::optional<std::uint64_t> first_address(llvm::DWARFUnit& unit,
+                                                    const llvm::DWARFLocationExpression& location) {
+    llvm::DataExtractor const data(llvm::toStringRef(location.Expr), true, unit.getAddressByteSize());
+    llvm::DWARFExpression const expression(data, unit.getAddressByteSize(), unit.getFormParams().Format);
+    auto const first = expression.begin();
+    if (first == expression.end() || first->isError()) return std::nullopt;
+    if (first->getCode() == dwarf::DW_OP_addr) return first->getRawOperand(0);
+    if (first->getCode() != dwarf::DW_OP_addrx) return std::nullopt;
+    auto const item = unit.getAddrOffsetSectionItem(static_cast<std::uint32_t>(first->getRawOperand(0)));
+    return item ? std::optional(item->Address) : std::nullopt;
+  }
+
   llvm::object::OwningBinary<llvm::object::ObjectFile> file_;
   std::unique_ptr<llvm::DWARFContext> context_;
 };

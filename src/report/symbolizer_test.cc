@@ -145,6 +145,27 @@ TEST_F(SymbolizerTest, DataHasNamesDeclarationsAndParts) {
   EXPECT_EQ(data("calls").name, "local(int)::calls");
 }
 
+// The optimiser keeps such a flag as whether it has changed; its debug information is then a formula.
+TEST_F(SymbolizerTest, AFlagThatTheOptimiserTurnedAroundHasADeclaration) {
+  std::ofstream(folder_ + "/flag.cc") << R"(
+    static bool going = true;
+    __attribute__((noinline)) void stop() { going = false; }
+    int main(int count, char**) {
+      if (count > 1) stop();
+      return going ? 0 : 1;
+    })";
+  module_ = folder_ + "/flag";
+  run("cd " + folder_ + " && " + DEADHEAT_TEST_CXX + " -O2 -g -fuse-ld=lld-19 flag.cc -o flag");
+  std::istringstream symbols(run("nm " + module_ + " | grep going"));
+  std::string address;
+  symbols >> address;
+  addresses_["going"] = std::stoull(address, nullptr, 16);
+  EXPECT_EQ(data("going").name, "going");
+  EXPECT_EQ(data("going").declared.file, "flag.cc");
+  EXPECT_EQ(data("going").declared.line, 2);
+  EXPECT_EQ(data("going").scalar, Scalar::kUnknown);
+}
+
 TEST_F(SymbolizerTest, WithoutDebugInformationTheFunctionRemains) {
   build(".", "src/app.cc", "-g0");
   EXPECT_EQ(code("local")[0].function, "local(int)");
