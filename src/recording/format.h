@@ -8,7 +8,7 @@
 namespace deadheat::recording {
 
 // All numbers are little-endian. "Hash" is XXH3, 64 bits, seed 0.
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 // The oldest that is read.
 inline constexpr std::uint32_t kOldestVersion = 1;
 

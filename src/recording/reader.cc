@@ -123,6 +123,8 @@ std::vector<ThreadId> Reader::threads() const {
   return threads;
 }
 
+std::uint32_t Reader::version() const { return log_->version(); }
+
 bool Reader::has_thread(ThreadId thread) const { return log_->threads().contains(thread); }
 
 const std::vector<Chunk>& Reader::chunks(ThreadId thread) const {

@@ -166,6 +166,7 @@ class Reader {
   ~Reader();
 
   const std::string& folder() const { return folder_; }
+  std::uint32_t version() const;  // of the format
   const Description& description() const { return description_; }
   // Null if there is none: cut short.
   const Ending* ending() const { return ending_.get(); }

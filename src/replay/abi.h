@@ -34,12 +34,11 @@ enum DhAccessFlags {
 enum { kDhMaxArguments = 16 };  // further ones are not looked at
 enum { kDhMaxResults = 8 };
 
-// The replayed predictor keeps values and tags apart: a value is found without its tag while the log says
-// that it was predicted.
-enum { kDhImageBytes = kDhGranules << 3, kDhImageMask = kDhImageBytes - 1 };
-// The part of a granule's number that its place in the predictor does not tell; never 0. User addresses have
-// 47 bits, so that nothing is lost.
-static inline uint32_t dh_tag_of(uint64_t granule) { return (uint32_t)(granule >> kDhGranuleBits) + 1; }
+// Whose bytes the predictor has, granule by granule of 8 bytes: for recordings whose predictor knew that
+// (Predictor::kTagged), and for observers, who are told whether a store changes anything. What a granule's
+// place does not tell of its number; never 0. User addresses have 47 bits, so that nothing is lost.
+enum { kDhTags = kDhImageBytes >> 3 };
+static inline uint32_t dh_tag_of(uint64_t address) { return (uint32_t)(address / kDhImageBytes) + 1; }
 
 // Labelled code only (flow.h): how data-flow labels pass between mirrored code, hooks and functions.
 enum DhLabelRule {
@@ -89,8 +88,9 @@ typedef struct DhReplay {
   uint64_t fault;  // 0, or 1 + the address of a store that faulted, before what the log has next
   void* flow;      // replay::Flow; null if not labelled
   DhLabels labels;
-  uint32_t tags[kDhGranules];
-  uint8_t image[kDhImageBytes];
+  uint32_t is_tagged;
+  uint32_t tags[kDhTags];
+  uint8_t image[kDhImageBytes + kDhImageSlack] __attribute__((aligned(64)));
 } DhReplay;
 
 enum { kDhMaxFrames = 1 << 24 };
@@ -141,8 +141,9 @@ DH_HOOK void __dh_rep_store_any4(DH_REPLAY_COPIES, uint64_t address, uint64_t va
 DH_HOOK void __dh_rep_store_any8(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
 // Of an object's virtual table, 8 bytes and aligned: where the same one stands already, nothing is changed.
 DH_HOOK void __dh_rep_store_vptr(DH_REPLAY_COPIES, uint64_t address, uint64_t value, uint32_t site);
-// One word of a store of several, for the hash and the count only: the mirrored code itself writes the image.
+// Words of a store of several, for the hash and the count only: the mirrored code itself writes the image.
 DH_HOOK void __dh_rep_mix(DH_REPLAY_COPIES, uint64_t address, uint64_t value);
+DH_HOOK void __dh_rep_mix2(DH_REPLAY_COPIES, uint64_t address, uint64_t a, uint64_t b);
 // Bare only: an atomic load, which is a load like others as long as nothing but values comes next.
 DH_HOOK uint64_t __dh_rep_atomic_load1(DH_REPLAY_COPIES, uint64_t address, uint32_t site);
 DH_HOOK uint64_t __dh_rep_atomic_load2(DH_REPLAY_COPIES, uint64_t address, uint32_t site);

@@ -267,7 +267,7 @@ TEST_F(FlowTest, AnUnalignedAccessIsOneAccess) {
   %x = load i64, ptr %odd, align 1
   store i64 %x, ptr %to, align 8
   ret void)");
-  end(2);
+  end(1);
   EXPECT_THAT(told(), ElementsAre("2006 <- a", "2000 <- a"));
 }
 

@@ -53,11 +53,13 @@ AttributeList passing_attributes(LLVMContext& context, AttributeList all, std::s
   return AttributeList::get(context, AttributeSet(), passing_attributes(context, all.getRetAttrs()), kept);
 }
 
-FunctionMirror::FunctionMirror(const ModuleCode& code, std::size_t index, Variant variant, Module& module)
+FunctionMirror::FunctionMirror(const ModuleCode& code, std::size_t index, Variant variant,
+                               Predictor predictor, Module& module)
     : code_(code),
       index_(index),
       plan_(code.function(index)),
       variant_(variant),
+      predictor_(predictor),
       module_(module),
       context_(module.getContext()),
       hooks_(module) {}
@@ -357,10 +359,11 @@ Constant* FunctionMirror::external(const char* name) {
 std::string code_symbol(std::size_t function) { return "dh_f" + std::to_string(function); }
 std::string adapter_symbol(std::size_t function) { return "dh_a" + std::to_string(function); }
 
-Status mirror(const ModuleCode& code, std::size_t index, Variant variant, Module& module) {
+Status mirror(const ModuleCode& code, std::size_t index, Variant variant, Predictor predictor,
+              Module& module) {
   module.setTargetTriple(code.module().getTargetTriple());
   module.setDataLayout(code.module().getDataLayout());
-  return FunctionMirror(code, index, variant, module).run();
+  return FunctionMirror(code, index, variant, predictor, module).run();
 }
 
 }  // namespace deadheat::replay

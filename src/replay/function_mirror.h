@@ -17,7 +17,8 @@ llvm::AttributeList passing_attributes(llvm::LLVMContext& context, llvm::Attribu
 
 class FunctionMirror {
  public:
-  FunctionMirror(const ModuleCode& code, std::size_t index, Variant variant, llvm::Module& module);
+  FunctionMirror(const ModuleCode& code, std::size_t index, Variant variant, Predictor predictor,
+                 llvm::Module& module);
   Status run();
 
  private:
@@ -41,6 +42,8 @@ class FunctionMirror {
   void wide_store(llvm::IRBuilder<>& builder, llvm::StoreInst& store, llvm::Value* base,
                   llvm::ArrayRef<llvm::Value*> words, llvm::Value* site);
   void mirror_memory(llvm::MemIntrinsic& intrinsic, llvm::Value* site);
+  // One access of the image for all words.
+  bool is_wide(llvm::Type* type, const llvm::SmallVector<instrument::record::Piece, 4>& pieces) const;
   // The predictor's bytes; `offset` is within it.
   llvm::Value* image_at(llvm::IRBuilder<>& builder, llvm::Value* offset);
 
@@ -110,6 +113,7 @@ class FunctionMirror {
   const std::size_t index_;
   const FunctionPlan& plan_;
   const Variant variant_;
+  const Predictor predictor_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   instrument::Hooks hooks_;

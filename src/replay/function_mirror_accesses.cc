@@ -21,8 +21,8 @@ using instrument::record::to_words;
 
 namespace {
 
-// The same choice as the recorder's: what is aligned stays within a granule, what is not may cross; pieces of
-// odd sizes are given theirs.
+// What is aligned is one value for any predictor, what is not may be two for a tagged one; pieces of odd
+// sizes are given theirs.
 struct AccessHook {
   std::string name;
   bool takes_size;
@@ -40,7 +40,7 @@ Value* address_of(IRBuilder<>& builder, Value* base, uint64_t offset) {
 }
 
 // Several whole words in a row.
-bool is_wide(Type* type, const SmallVector<Piece, 4>& pieces) {
+bool is_of_words(Type* type, const SmallVector<Piece, 4>& pieces) {
   if (pieces.size() < 2 || type->isAggregateType()) return false;
   for (const Piece& piece : pieces)
     if (piece.size != 8) return false;
@@ -51,13 +51,16 @@ MDNode* likely(LLVMContext& context) { return MDBuilder(context).createBranchWei
 
 }  // namespace
 
+bool FunctionMirror::is_wide(Type* type, const SmallVector<Piece, 4>& pieces) const {
+  return is_bare(variant_) && predictor_ == Predictor::kPlain && is_of_words(type, pieces);
+}
+
 void FunctionMirror::mirror_load(LoadInst& load, Value* site) {
   IRBuilder<> builder(&load);
   Value* const base = as_word(builder, load.getPointerOperand());
   const SmallVector<Piece, 4> pieces = pieces_of(load.getType(), module_.getDataLayout());
-  Value* const result = is_bare(variant_) && is_wide(load.getType(), pieces)
-                            ? wide_load(builder, load, base, pieces, site)
-                            : word_loads(builder, load, base, pieces, site);
+  Value* const result = is_wide(load.getType(), pieces) ? wide_load(builder, load, base, pieces, site)
+                                                        : word_loads(builder, load, base, pieces, site);
   load.replaceAllUsesWith(result);
   load.eraseFromParent();
 }
@@ -85,25 +88,22 @@ Value* FunctionMirror::wide_load(IRBuilder<>& builder, LoadInst& load, Value* ba
                                  Value* site) {
   const uint64_t bytes = 8 * pieces.size();
   Value* const offset = builder.CreateAnd(base, builder.getInt64(kDhImageMask));
-  Value* needed = builder.getInt64(pieces.size());
-  if (load.getAlign().value() < 8) {
-    // Every word lies in two granules: twice as many values.
-    Value* const is_odd =
-        builder.CreateICmpNE(builder.CreateAnd(base, builder.getInt64(7)), builder.getInt64(0));
-    needed = builder.CreateSelect(is_odd, builder.getInt64(2 * pieces.size()), needed);
-  }
   Value* const run = builder.CreateLoad(builder.getInt64Ty(), copies_[1]);
-  Value* const left = builder.CreateSub(run, needed);
-  // Neither is negative.
-  Value* const room = builder.CreateSub(builder.getInt64(kDhImageBytes - bytes), offset);
-  Value* const is_plain = builder.CreateICmpSGE(builder.CreateOr(left, room), builder.getInt64(0));
+  Value* const left = builder.CreateSub(run, builder.getInt64(pieces.size()));
+  Value* enough = left;
+  if (load.getAlign().value() < PowerOf2Ceil(bytes)) {
+    // Neither is negative.
+    Value* const room = builder.CreateSub(builder.getInt64(kDhImageBytes - bytes), offset);
+    enough = builder.CreateOr(left, room);
+  }
+  Value* const is_plain = builder.CreateICmpSGE(enough, builder.getInt64(0));
   Instruction* fast = nullptr;
   Instruction* slow = nullptr;
   SplitBlockAndInsertIfThenElse(is_plain, load.getIterator(), &fast, &slow, likely(context_));
   builder.SetInsertPoint(fast);
   builder.CreateStore(left, copies_[1]);
   Value* const seen = builder.CreateAlignedLoad(load.getType(), image_at(builder, offset),
-                                                std::min(load.getAlign(), Align(8)));
+                                                std::min(load.getAlign(), Align(16)));
   builder.SetInsertPoint(slow);
   SmallVector<Value*, 4> words;
   for (const Piece& piece : pieces)
@@ -124,7 +124,7 @@ void FunctionMirror::mirror_store(StoreInst& store, Value* site, bool is_vtable)
   Value* const base = as_word(builder, store.getPointerOperand());
   const SmallVector<Piece, 4> pieces = pieces_of(type, module_.getDataLayout());
   const SmallVector<Value*, 4> words = to_words(builder, store.getValueOperand());
-  if (is_bare(variant_) && is_wide(type, pieces)) {
+  if (is_wide(type, pieces)) {
     wide_store(builder, store, base, words, site);
     store.eraseFromParent();
     return;
@@ -146,28 +146,21 @@ void FunctionMirror::wide_store(IRBuilder<>& builder, StoreInst& store, Value* b
                                 Value* site) {
   const uint64_t bytes = 8 * words.size();
   Value* const offset = builder.CreateAnd(base, builder.getInt64(kDhImageMask));
-  Value* is_plain = builder.CreateICmpULE(offset, builder.getInt64(kDhImageBytes - bytes));
-  if (store.getAlign().value() < 8)
-    is_plain = builder.CreateAnd(
-        is_plain, builder.CreateICmpEQ(builder.CreateAnd(base, builder.getInt64(7)), builder.getInt64(0)));
+  const auto write = [&] {
+    builder.CreateAlignedStore(store.getValueOperand(), image_at(builder, offset),
+                               std::min(store.getAlign(), Align(16)));
+    size_t i = 0;
+    for (; i + 1 < words.size(); i += 2)
+      value_hook(builder, "__dh_rep_mix2", {address_of(builder, base, 8 * i), words[i], words[i + 1]});
+    if (i < words.size()) value_hook(builder, "__dh_rep_mix", {address_of(builder, base, 8 * i), words[i]});
+  };
+  if (store.getAlign().value() >= PowerOf2Ceil(bytes)) return write();
+  Value* const is_plain = builder.CreateICmpULE(offset, builder.getInt64(kDhImageBytes - bytes));
   Instruction* fast = nullptr;
   Instruction* slow = nullptr;
   SplitBlockAndInsertIfThenElse(is_plain, store.getIterator(), &fast, &slow, likely(context_));
   builder.SetInsertPoint(fast);
-  builder.CreateAlignedStore(store.getValueOperand(), image_at(builder, offset), Align(8));
-  // The granules' tags (dh_tag_of); they are next to each other, and the same.
-  Value* const granule = builder.CreateLShr(base, 3);
-  Value* const tag = builder.CreateAdd(
-      builder.CreateTrunc(builder.CreateLShr(granule, kDhGranuleBits), builder.getInt32Ty()),
-      builder.getInt32(1));
-  Value* const place = builder.CreateInBoundsGEP(
-      builder.getInt8Ty(), thread_,
-      builder.CreateAdd(builder.CreateLShr(offset, 1), builder.getInt64(offsetof(DhReplay, tags)), "", true,
-                        true));
-  builder.CreateAlignedStore(builder.CreateVectorSplat(static_cast<unsigned>(words.size()), tag), place,
-                             Align(4));
-  for (size_t i = 0; i < words.size(); ++i)
-    value_hook(builder, "__dh_rep_mix", {address_of(builder, base, 8 * i), words[i]});
+  write();
   builder.SetInsertPoint(slow);
   for (size_t i = 0; i < words.size(); ++i)
     hooks_.call(builder, "__dh_rep_store_any",

@@ -13,5 +13,7 @@
         .section .rodata
         carry deadheat_replay_hooks_bare, DEADHEAT_REPLAY_HOOKS_BARE
         carry deadheat_replay_hooks_observed, DEADHEAT_REPLAY_HOOKS_OBSERVED
+        carry deadheat_replay_hooks_bare_tagged, DEADHEAT_REPLAY_HOOKS_BARE_TAGGED
+        carry deadheat_replay_hooks_observed_tagged, DEADHEAT_REPLAY_HOOKS_OBSERVED_TAGGED
         carry deadheat_replay_hooks_live, DEADHEAT_REPLAY_HOOKS_LIVE
         .section .note.GNU-stack, "", @progbits

@@ -7,6 +7,6 @@
 
 namespace deadheat::replay {
 
-llvm::StringRef hook_bitcode(Variant variant);
+llvm::StringRef hook_bitcode(Variant variant, Predictor predictor);
 
 }  // namespace deadheat::replay

@@ -13,45 +13,60 @@ namespace deadheat::replay::bodies {
 
 DH_BODY bool is_likely(bool condition) { return __builtin_expect(condition, 1); }
 
-// The granule of `address` is in the image from now on; bytes of it that were never seen are 0.
-DH_BODY void claim(DhReplay* thread, uint64_t address) {
-  const uint64_t granule = address >> 3;
-  uint32_t& tag = thread->tags[granule & (kDhGranules - 1)];
-  if (is_likely(tag == dh_tag_of(granule))) return;
-  tag = dh_tag_of(granule);
-  const uint64_t zero = 0;
-  __builtin_memcpy(&thread->image[(granule << 3) & kDhImageMask], &zero, 8);
+// Inlined code is compiled for one kind of predictor; the slow paths ask.
+#ifdef DEADHEAT_TAGGED
+DH_BODY bool is_tagged(const DhReplay*) { return DEADHEAT_TAGGED; }
+#else
+DH_BODY bool is_tagged(const DhReplay* thread) { return thread->is_tagged != 0; }
+#endif
+
+DH_BODY uint32_t& tag_at(DhReplay* thread, uint64_t address) {
+  return thread->tags[(address & kDhImageMask) >> 3];
 }
 
-// Sizes that only run time knows go by whole granules: a copy of so many bytes would be a call.
+// Tagged: the granule of `address` is in the image from now on; bytes of it that were never seen are 0.
+DH_BODY void claim(DhReplay* thread, uint64_t address) {
+  uint32_t& tag = tag_at(thread, address);
+  if (is_likely(tag == dh_tag_of(address))) return;
+  tag = dh_tag_of(address);
+  const uint64_t zero = 0;
+  __builtin_memcpy(&thread->image[address & kDhImageMask & ~uint64_t{7}], &zero, 8);
+}
+
+// Tagged: whether an access is two, one in each of two granules.
+DH_BODY bool is_split(const DhReplay* thread, uint64_t address, uint32_t size) {
+  return is_tagged(thread) && (address & 7) + size > 8;
+}
+
+// Sizes that only run time knows go by whole words: a copy of so many bytes would be a call.
 DH_BODY uint64_t low_mask(uint32_t size) { return ~uint64_t{0} >> (64 - 8 * size); }
 
-DH_BODY uint64_t* granule_of(DhReplay* thread, uint64_t address) {
-  return (uint64_t*)&thread->image[address & kDhImageMask & ~uint64_t{7}];
+DH_BODY uint8_t* image_at(DhReplay* thread, uint64_t address) {
+  return &thread->image[address & kDhImageMask];
 }
 
-// REQUIRES: within a granule, 1 to 8 bytes; so for `poke`.
+// REQUIRES: 1 to 8 bytes, not split; so for `poke`.
 DH_BODY uint64_t peek(DhReplay* thread, uint64_t address, uint32_t size) {
-  if (!__builtin_constant_p(size))
-    return *granule_of(thread, address) >> (8 * (address & 7)) & low_mask(size);
   uint64_t value = 0;
-  __builtin_memcpy(&value, &thread->image[address & kDhImageMask], size);
-  return value;
+  if (__builtin_constant_p(size)) {
+    __builtin_memcpy(&value, image_at(thread, address), size);
+    return value;
+  }
+  __builtin_memcpy(&value, image_at(thread, address), 8);
+  return value & low_mask(size);
 }
 
 DH_BODY void poke(DhReplay* thread, uint64_t address, uint64_t value, uint32_t size) {
-  if (__builtin_constant_p(size) && size == 8)
-    thread->tags[(address >> 3) & (kDhGranules - 1)] = dh_tag_of(address >> 3);
-  else
-    claim(thread, address);
-  if (!__builtin_constant_p(size)) {
-    uint64_t* const granule = granule_of(thread, address);
-    const uint32_t shift = 8 * (address & 7);
-    const uint64_t mask = low_mask(size);
-    *granule = (*granule & ~(mask << shift)) | (value & mask) << shift;
+  if (is_tagged(thread)) claim(thread, address);
+  if (__builtin_constant_p(size)) {
+    __builtin_memcpy(image_at(thread, address), &value, size);
     return;
   }
-  __builtin_memcpy(&thread->image[address & kDhImageMask], &value, size);
+  uint64_t word;
+  const uint64_t mask = low_mask(size);
+  __builtin_memcpy(&word, image_at(thread, address), 8);
+  word = (word & ~mask) | (value & mask);
+  __builtin_memcpy(image_at(thread, address), &word, 8);
 }
 
 // A thread, and its counters: copies that live in registers, or the thread's own (abi.h).
@@ -95,14 +110,28 @@ DH_BODY uint64_t value(DhReplay* thread, uint64_t address, uint32_t size, uint32
 template <bool kObserved>
 DH_BODY uint64_t load(Copies at, uint64_t address, uint32_t size, uint32_t site) {
   const uint64_t seen = value(at, address, size, site);
-  if (kObserved) __dh_rep_observe(at.thread, address, seen, size, site);
+  if (kObserved) {
+    tag_at(at.thread, address) = dh_tag_of(address);
+    __dh_rep_observe(at.thread, address, seen, size, site);
+  }
   return seen;
 }
 
+DH_BODY uint64_t mixed(const DhReplay* thread, uint64_t hash, uint64_t address, uint64_t value) {
+  return is_tagged(thread) ? dh_record_old_mix(hash, address, value) : dh_record_mix(hash, address, value);
+}
+
 DH_BODY void mix(Copies at, uint64_t address, uint64_t value) {
-  at.hash = dh_record_mix(at.hash, address, value);
+  at.hash = mixed(at.thread, at.hash, address, value);
   at.thread->hash = at.hash;
   ++at.stores;
+}
+
+// REQUIRES: not tagged.
+DH_BODY void mix2(Copies at, uint64_t address, uint64_t a, uint64_t b) {
+  at.hash = dh_record_mix2(at.hash, address, a, b);
+  at.thread->hash = at.hash;
+  at.stores += 2;
 }
 
 // A store that faulted when it was recorded runs the handler here: much happens then.
@@ -117,18 +146,19 @@ template <bool kObserved>
 DH_BODY void store(Copies at, uint64_t address, uint64_t value, uint32_t size, uint32_t site) {
   if (kObserved) observe_store(at, address, value, size | kDhAccessWrite, site);
   poke(at.thread, address, value, size);
+  if (kObserved) tag_at(at.thread, address) = dh_tag_of(address);
   mix(at, address, value);
 }
 
 template <bool kObserved>
 DH_BODY void store_vptr(Copies at, uint64_t address, uint64_t value, uint32_t site) {
   if (kObserved) {
-    const uint64_t granule = address >> 3;
-    const bool is_same = at.thread->tags[granule & (kDhGranules - 1)] == dh_tag_of(granule) &&
-                         peek(at.thread, address, 8) == value;
+    const bool is_same =
+        tag_at(at.thread, address) == dh_tag_of(address) && peek(at.thread, address, 8) == value;
     observe_store(at, address, value, is_same ? 8 : 8 | kDhAccessWrite, site);
   }
   store<false>(at, address, value, 8, site);
+  if (kObserved) tag_at(at.thread, address) = dh_tag_of(address);
 }
 
 }  // namespace deadheat::replay::bodies

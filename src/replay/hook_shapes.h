@@ -17,26 +17,34 @@ inline std::uint64_t low_bytes(std::uint64_t value, std::uint32_t size) {
   return size >= 8 ? value : value & ((std::uint64_t{1} << (8 * size)) - 1);
 }
 
-// --- Up to 8 bytes anywhere: a granule's border splits them, as in the runtime (record/stream.cc)
+// --- Up to 8 bytes anywhere
 
 DH_BODY std::uint64_t value_any(DhReplay* hot, std::uint64_t address, std::uint32_t size) {
+  if (!bodies::is_split(hot, address, size)) return bodies::value(hot, address, size, 0);
   const std::uint32_t first = 8 - static_cast<std::uint32_t>(address & 7);
-  if (size <= first) return bodies::value(hot, address, size, 0);
   const std::uint64_t low = bodies::value(hot, address, first, 0);
   return low | bodies::value(hot, address + first, size - first, 0) << (8 * first);
 }
 
 DH_BODY void put(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::uint32_t size) {
+  if (!bodies::is_split(hot, address, size)) return bodies::poke(hot, address, value, size);
   const std::uint32_t first = 8 - static_cast<std::uint32_t>(address & 7);
-  if (size <= first) return bodies::poke(hot, address, value, size);
   bodies::poke(hot, address, value, first);
   bodies::poke(hot, address + first, value >> (8 * first), size - first);
+}
+
+// For observers: whose bytes they are. A tagged predictor knows.
+DH_BODY void own(DhReplay* hot, std::uint64_t address) {
+  if (!bodies::is_tagged(hot)) bodies::tag_at(hot, address) = dh_tag_of(address);
 }
 
 template <bool kObserved>
 std::uint64_t load_any(DhReplay* hot, std::uint64_t address, std::uint32_t size, std::uint32_t site) {
   const std::uint64_t value = value_any(hot, address, size);
-  if (kObserved) __dh_rep_observe(hot, address, value, size, site);
+  if (kObserved) {
+    own(hot, address);
+    __dh_rep_observe(hot, address, value, size, site);
+  }
   return value;
 }
 
@@ -47,6 +55,7 @@ void store_any(DhReplay* hot, std::uint64_t address, std::uint64_t value, std::u
   if (kObserved) __dh_rep_observe(hot, address, value, size | kDhAccessWrite, site);
   bodies::mix(bodies::in_memory(hot), address, value);
   put(hot, address, value, size);
+  if (kObserved) own(hot, address);
 }
 
 // --- Copies, fills, atomics

@@ -44,12 +44,13 @@ Status check_processor(const Function& function) {
 
 }  // namespace
 
-Result<std::unique_ptr<Jit>> Jit::create(Variant variant) {
+Result<std::unique_ptr<Jit>> Jit::create(Variant variant, Predictor predictor) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
-  std::unique_ptr<Jit> jit(new Jit(variant));
+  std::unique_ptr<Jit> jit(new Jit(variant, predictor));
   jit->context_ = std::make_unique<LLVMContext>();
-  Result<std::unique_ptr<Module>> hooks = instrument::parse_hooks(*jit->context_, hook_bitcode(variant));
+  Result<std::unique_ptr<Module>> hooks =
+      instrument::parse_hooks(*jit->context_, hook_bitcode(variant, predictor));
   if (!hooks) return hooks.error();
   jit->hooks_ = std::move(*hooks);
   JITTargetMachineBuilder builder{Triple(sys::getProcessTriple())};
@@ -134,13 +135,14 @@ struct Jit::CleanUp {
   ModulePassManager all;
 };
 
-Jit::Jit(Variant variant) : variant_(variant), cache_(variant, hook_bitcode(variant)) {}
+Jit::Jit(Variant variant, Predictor predictor)
+    : variant_(variant), predictor_(predictor), cache_(variant, hook_bitcode(variant, predictor)) {}
 Jit::~Jit() = default;
 
 Result<std::unique_ptr<MemoryBuffer>> Jit::generate(const ModuleCode& code, std::size_t index) {
   const std::unique_ptr<Module> mirrored = CloneModule(*hooks_);
   Module& module = *mirrored;
-  if (Status status = mirror(code, index, variant_, module); !status) return status.error();
+  if (Status status = mirror(code, index, variant_, predictor_, module); !status) return status.error();
   instrument::Statistics statistics;
   instrument::inline_linked_hooks(module, statistics);
   promote_copies(module, index);

@@ -15,7 +15,7 @@ namespace deadheat::replay {
 
 class Jit {
  public:
-  static Result<std::unique_ptr<Jit>> create(Variant variant);
+  static Result<std::unique_ptr<Jit>> create(Variant variant, Predictor predictor);
   ~Jit();
 
   llvm::LLVMContext& context() { return *context_; }
@@ -34,10 +34,11 @@ class Jit {
  private:
   struct CleanUp;
 
-  explicit Jit(Variant variant);
+  Jit(Variant variant, Predictor predictor);
   Result<std::unique_ptr<llvm::MemoryBuffer>> generate(const ModuleCode& code, std::size_t index);
 
   const Variant variant_;
+  const Predictor predictor_;
   ObjectCache cache_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::Module> hooks_;  // copied for every function

@@ -35,7 +35,8 @@ std::string code_symbol(std::size_t function);
 std::string adapter_symbol(std::size_t function);  // void(const uint64_t* words)
 
 // `index`: of the function in the plan; `module` gets it. Hooks are calls still (inline them afterwards).
-Status mirror(const ModuleCode& code, std::size_t index, Variant variant, llvm::Module& module);
+Status mirror(const ModuleCode& code, std::size_t index, Variant variant, Predictor predictor,
+              llvm::Module& module);
 
 // When hooks are inlined: the function's copies of the thread's counters (abi.h) become registers.
 void promote_copies(llvm::Module& module, std::size_t index);

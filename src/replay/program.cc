@@ -6,11 +6,12 @@
 
 namespace deadheat::replay {
 
-Result<std::unique_ptr<Program>> Program::load(const recording::Reader& recording, Variant variant) {
+Result<std::unique_ptr<Program>> Program::load(const recording::Reader& recording, Variant variant,
+                                               Predictor predictor) {
   std::unique_ptr<Program> program(new Program);
   program->variant_ = variant;
   program->loadings_ = recording.modules();
-  Result<std::unique_ptr<Jit>> jit = Jit::create(variant);
+  Result<std::unique_ptr<Jit>> jit = Jit::create(variant, predictor);
   if (!jit) return jit.error();
   program->jit_ = std::move(*jit);
   for (const recording::ModuleLoading& loading : program->loadings_) {

@@ -41,7 +41,8 @@ struct SitePlace {
 
 class Program {
  public:
-  static Result<std::unique_ptr<Program>> load(const recording::Reader& recording, Variant variant);
+  static Result<std::unique_ptr<Program>> load(const recording::Reader& recording, Variant variant,
+                                               Predictor predictor);
   ~Program();
 
   // Null: no function of the program starts at this address. Compiles if need be; an error is in `status`.

@@ -1,5 +1,5 @@
 // The hot hooks of a replay, compiled to bitcode and inlined into mirrored code: with DEADHEAT_OBSERVED 0,
-// with 1, and with DEADHEAT_LIVE 1 as well.
+// with 1, and with DEADHEAT_LIVE 1 as well; and the first two with DEADHEAT_TAGGED 1, for old recordings.
 #include "replay/hook_bodies.h"
 
 using namespace deadheat::replay::bodies;
@@ -25,10 +25,10 @@ DH_BODY void store_here(Copies at, uint64_t address, uint64_t value, uint32_t si
     store<kObserved>(at, address, value, kSize, site);
 }
 
-// Not known to be aligned: inline as long as they do not cross into the next granule.
+// Not known to be aligned: inline as long as they are one value.
 template <uint32_t kSize>
 DH_BODY uint64_t load_unaligned(Copies at, uint64_t address, uint32_t site) {
-  if (kLive || is_likely((address & 7) <= 8 - kSize)) return load_here<kSize>(at, address, site);
+  if (kLive || is_likely(!is_split(at.thread, address, kSize))) return load_here<kSize>(at, address, site);
   flush(at);
   const uint64_t value = __dh_rep_load_any(at.thread, address, kSize, site);
   reload(at);
@@ -37,7 +37,8 @@ DH_BODY uint64_t load_unaligned(Copies at, uint64_t address, uint32_t site) {
 
 template <uint32_t kSize>
 DH_BODY void store_unaligned(Copies at, uint64_t address, uint64_t value, uint32_t site) {
-  if (kLive || is_likely((address & 7) <= 8 - kSize)) return store_here<kSize>(at, address, value, site);
+  if (kLive || is_likely(!is_split(at.thread, address, kSize)))
+    return store_here<kSize>(at, address, value, site);
   flush(at);
   __dh_rep_store_any(at.thread, address, value, kSize, site);
   reload(at);
@@ -110,6 +111,10 @@ void __dh_rep_store_vptr(DH_REPLAY_COPIES, uint64_t a, uint64_t v, uint32_t site
 void __dh_rep_mix(DH_REPLAY_COPIES, uint64_t a, uint64_t v) {
   (void)run;
   mix(DH_AT, a, v);
+}
+void __dh_rep_mix2(DH_REPLAY_COPIES, uint64_t address, uint64_t a, uint64_t b) {
+  (void)run;
+  mix2(DH_AT, address, a, b);
 }
 
 uint64_t __dh_rep_atomic_load1(DH_REPLAY_COPIES, uint64_t a, uint32_t site) {

@@ -1,6 +1,7 @@
 #include "replay/slow_hooks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "replay/flow.h"
 #include "replay/hook_bodies.h"
@@ -50,16 +51,16 @@ struct Steps {
   }
 };
 
-// Whole granules, as long as they were all predicted and do not pass the end of the image: how many from here
-// on.
+// Whole words, as long as they do not pass the end of the image: how many from here on.
 std::uint64_t plain_words(std::uint64_t at, std::uint64_t most) {
   return std::min<std::uint64_t>(most, (kDhImageBytes - (at & kDhImageMask)) >> 3);
 }
 
+// Words are copied and filled at once as far as they were all predicted, and each has a place of its own.
 void copy(DhReplay* hot, std::uint64_t to, std::uint64_t from, std::uint64_t size, std::uint32_t may_overlap,
           std::uint32_t site) {
   const bool is_backwards = may_overlap != 0 && to > from && to < from + size;
-  if (((to | from) & 7) != 0 || is_backwards || size < 16)
+  if (hot->is_tagged != 0 || is_backwards || size < 16)
     return shapes::copy<Steps<false>>(hot, to, from, size, may_overlap, site);
   while (size >= 8) {
     const std::uint64_t count = plain_words(to, plain_words(from, std::min(size >> 3, hot->run)));
@@ -68,15 +69,13 @@ void copy(DhReplay* hot, std::uint64_t to, std::uint64_t from, std::uint64_t siz
       to += 8, from += 8, size -= 8;
       continue;
     }
-    const std::uint64_t* const source = bodies::granule_of(hot, from);
-    std::uint64_t* const target = bodies::granule_of(hot, to);
-    std::uint32_t* const tags = &hot->tags[to >> 3 & (kDhGranules - 1)];
-    const std::uint32_t tag = dh_tag_of(to >> 3);
+    const std::uint8_t* const source = bodies::image_at(hot, from);
+    std::uint8_t* const target = bodies::image_at(hot, to);
     std::uint64_t hash = hot->hash;
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t value = source[i];
-      target[i] = value;
-      tags[i] = tag;
+      std::uint64_t value;
+      std::memcpy(&value, source + 8 * i, 8);
+      std::memcpy(target + 8 * i, &value, 8);
       hash = dh_record_mix(hash, to + 8 * i, value);
     }
     hot->hash = hash;
@@ -89,15 +88,17 @@ void copy(DhReplay* hot, std::uint64_t to, std::uint64_t from, std::uint64_t siz
 
 void fill(DhReplay* hot, std::uint64_t to, std::uint32_t byte, std::uint64_t size, std::uint32_t site) {
   const std::uint64_t word = (byte & 0xff) * UINT64_C(0x0101010101010101);
-  while ((to & 7) == 0 && size >= 8) {
+  while (hot->is_tagged == 0 && size >= 8) {
     const std::uint64_t count = plain_words(to, size >> 3);
-    std::uint64_t* const target = bodies::granule_of(hot, to);
-    std::uint32_t* const tags = &hot->tags[to >> 3 & (kDhGranules - 1)];
-    const std::uint32_t tag = dh_tag_of(to >> 3);
+    if (count == 0) {
+      Steps<false>::store(hot, to, word, 8, site);
+      to += 8, size -= 8;
+      continue;
+    }
+    std::uint8_t* const target = bodies::image_at(hot, to);
     std::uint64_t hash = hot->hash;
     for (std::uint64_t i = 0; i < count; ++i) {
-      target[i] = word;
-      tags[i] = tag;
+      std::memcpy(target + 8 * i, &word, 8);
       hash = dh_record_mix(hash, to + 8 * i, word);
     }
     hot->hash = hash;

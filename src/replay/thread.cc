@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "replay/flow.h"
-#include "replay/hook_bodies.h"
+#include "replay/hook_shapes.h"
 #include "replay/world.h"
 #include "runtime/record_faults.h"
 
@@ -166,6 +166,7 @@ void Thread::resume() {
     outcome_ = Outcome::kRunning;
     hot_ = static_cast<DhReplay*>(map(sizeof(DhReplay)));
     hot_->owner = this;
+    hot_->is_tagged = world_.predictor() == Predictor::kTagged ? 1 : 0;
     if (world_.is_observed())
       hot_->frames = static_cast<std::uint32_t*>(map(sizeof(std::uint32_t) * kDhMaxFrames));
     hot_->wants_calls = world_.wants_calls() ? 1 : 0;
@@ -250,14 +251,12 @@ void Thread::note_fault(std::uint64_t kind) {
 }
 
 void Thread::fault_at_store(std::uint64_t address, std::uint64_t value, std::uint32_t size) {
-  const std::uint64_t hash = dh_record_mix(hot_->hash, address, value);
+  const std::uint64_t hash = bodies::mixed(hot_, hot_->hash, address, value);
   if (hot_->fault - 1 - address >= size || !is_at_fault() || !matches(item_.sequencer, hash)) return;
   // As when it was recorded: counted and in the predictor, and then it faulted.
   const std::uint64_t before = hot_->hash;
   hot_->hash = hash;
-  const std::uint32_t first = 8 - static_cast<std::uint32_t>(address & 7);
-  bodies::poke(hot_, address, value, std::min(size, first));
-  if (size > first) bodies::poke(hot_, address + first, value >> (8 * first), size - first);
+  shapes::put(hot_, address, value, size);
   hot_->run = 0;
   hot_->fault = 0;
   const std::size_t open = faults_.size();

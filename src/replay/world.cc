@@ -76,13 +76,16 @@ void World::after_fork() {
 
 Result<std::unique_ptr<World>> World::open(const recording::Reader& recording, Variant variant) {
   std::unique_ptr<World> world(new World(recording, variant));
-  Result<std::unique_ptr<Program>> program = Program::load(recording, variant);
+  Result<std::unique_ptr<Program>> program = Program::load(recording, variant, world->predictor_);
   if (!program) return program.error();
   world->program_ = std::move(*program);
   return world;
 }
 
-World::World(const recording::Reader& recording, Variant variant) : recording_(recording), variant_(variant) {
+World::World(const recording::Reader& recording, Variant variant)
+    : recording_(recording),
+      variant_(variant),
+      predictor_(recording.version() < 4 ? Predictor::kTagged : Predictor::kPlain) {
   if (variant != Variant::kLabelled) return;
   flow_ = std::make_unique<Flow>();
   add(*flow_);

@@ -108,6 +108,7 @@ class World {
 
   // For threads.
   bool is_observed() const { return !is_bare(variant_); }
+  Predictor predictor() const { return predictor_; }
   bool wants_calls() const;
   bool is_nobody_waiting() const { return observers_.empty() && !options_.until && live_ == nullptr; }
   bool is_stopping() const { return is_stopping_; }
@@ -153,6 +154,7 @@ class World {
 
   const recording::Reader& recording_;
   const Variant variant_;
+  const Predictor predictor_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Flow> flow_;
   std::vector<Observer*> observers_;

@@ -90,7 +90,7 @@ define void @half(ptr %p) {
   for (const Variant variant : {Variant::kBare, Variant::kObserved}) expect_verified(replay(variant), 7);
 }
 
-TEST_F(WorldTest, APartOfAGranuleThatWasNeverSeenIsZero) {
+TEST_F(WorldTest, WhatOthersLeftAtThePlaceIsPredicted) {
   program(R"(
 define void @f(ptr %p) {
   store i8 7, ptr %p
@@ -102,15 +102,15 @@ define void @g(ptr %p) {
   store i64 -1, ptr %p, align 8
   ret void
 })");
-  constexpr std::uint64_t kSamePlace = 0x2000 + (std::uint64_t{kDhGranules} << 3);
+  constexpr std::uint64_t kSamePlace = 0x2000 + kDhImageBytes;
   call(0, 1, {kSamePlace});
   call(0, 0, {0x2000});
-  sequencer(0, 1, mix({{kSamePlace, ~std::uint64_t{0}}, {0x2000, 7}, {0x2000, 7}}));
+  sequencer(0, 1, mix({{kSamePlace, ~std::uint64_t{0}}, {0x2000, 7}, {0x2000, 0xffffffffffffff07}}));
   thread(0).end(0, EndKind::kProcessEnded, 0);
   expect_verified(replay(), 1);
 }
 
-TEST_F(WorldTest, UnalignedAccessesAreSplitAtGranules) {
+TEST_F(WorldTest, UnalignedAccessesAreOneValue) {
   program(R"(
 define void @f(ptr %p) {
   %v = load i64, ptr %p, align 1
@@ -118,8 +118,7 @@ define void @f(ptr %p) {
   ret void
 })");
   call(0, 0, {0x2006});
-  thread(0).value(0, 0x2211, 2);
-  thread(0).value(0, 0x887766554433, 8);
+  thread(0).value(0, 0x8877665544332211, 8);
   sequencer(0, 0, mix({{0x2006, 0x8877665544332211}}));
   thread(0).end(0, EndKind::kProcessEnded, 0);
   expect_verified(replay(), 1);
@@ -156,7 +155,7 @@ TEST_F(WorldTest, WordsOfAVectorAreLoggedOneByOneAndKnownTogether) {
 
 TEST_F(WorldTest, AVectorMayLieAcrossTheEndOfThePredictor) {
   program(kVectors);
-  constexpr std::uint64_t kEnd = std::uint64_t{kDhGranules} << 3;
+  constexpr std::uint64_t kEnd = kDhImageBytes;
   call(0, 0, {kEnd - 8, 0x1000});
   thread(0).value(0, 10, 8);
   thread(0).value(0, 20, 8);
@@ -166,21 +165,18 @@ TEST_F(WorldTest, AVectorMayLieAcrossTheEndOfThePredictor) {
   expect_verified(replay(), 1);
 }
 
-TEST_F(WorldTest, AnUnalignedVectorHasTwoValuesAWord) {
+TEST_F(WorldTest, AnUnalignedVectorHasOneValueAWord) {
   program(kVectors);
   call(0, 1, {0x1104, 0x1004});
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stores;
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    thread(0).value(0, 0x10 + i, 4);
-    thread(0).value(0, 0x20 + i, 4);
-  }
+  for (std::uint64_t i = 0; i < 4; ++i) thread(0).value(0, (0x20 + i) << 32 | (0x10 + i), 8);
   const auto add = [&](std::uint64_t to) {
     for (std::uint64_t i = 0; i < 4; ++i) stores.emplace_back(to + 8 * i, (0x20 + i) << 32 | (0x10 + i));
   };
   add(0x1104);
   call(0, 1, {0x1200, 0x1104});  // aligned where it is stored
   add(0x1200);
-  call(0, 1, {0x1300, 0x1200}, 8);
+  call(0, 1, {0x1300, 0x1200}, 4);
   add(0x1300);
   sequencer(0, 4, mix(stores));
   thread(0).end(0, EndKind::kProcessEnded, 0);

@@ -6,9 +6,11 @@
 //
 // How a thread's log works, in short. Every value that a replay could not know by itself passes a *value
 // hook*: a load, the result of a call into invisible code, an address of a local. The thread keeps a
-// predictor, a direct-mapped image of the memory it saw last. A value the predictor knows costs one
-// increment of `run`; any other goes to the log behind the number of values predicted before it. Replay keeps
-// the same predictor, so it knows every value without asking the memory of the recorded process.
+// predictor, a direct-mapped image of the memory it saw last: bytes only, and nothing that says whose they
+// are. What it holds for an address is a guess, and may well be another address's: every value is compared
+// with it. One that it knows costs one increment of `run`; any other goes to the log behind the number of
+// values predicted before it. Replay keeps the same predictor, so it knows every value without asking the
+// memory of the recorded process.
 //
 // C-compatible layouts only; no C++ type crosses the line.
 #pragma once
@@ -16,12 +18,14 @@
 #include "runtime/abi.h"
 #include "runtime/sequencer_coding.h"
 
-#define DEADHEAT_RECORD_ABI_VERSION 4u
+#define DEADHEAT_RECORD_ABI_VERSION 5u
 
 enum {
-  // The predictor: 2^20 granules of 8 bytes, so at most 16 MiB per thread, touched on demand.
-  kDhGranuleBits = 20,
-  kDhGranules = 1 << kDhGranuleBits,
+  // The predictor: 8 MiB per thread, touched on demand. An access begins at its address modulo that; one
+  // that begins near the end goes on behind it.
+  kDhImageBytes = 1 << 23,
+  kDhImageMask = kDhImageBytes - 1,
+  kDhImageSlack = 64,
   // A thread's ring: what it has logged and the writer has not taken yet.
   kDhRingBytes = 1 << 20,
   kDhRingSlack = 256,  // an item never needs more; larger ones are written in parts
@@ -32,12 +36,6 @@ enum {
 // "address" is a site number of the module above all of user space.
 #define DH_OPAQUE_BASE (UINT64_C(1) << 54)
 
-// A granule of the predictor, with its address: one line of the cache for both. `address` is never 0.
-typedef struct DhGranule {
-  uint64_t address;
-  uint64_t bytes;
-} DhGranule;
-
 // Of an atomic location, the version (atomics.cc) that the thread has read with a sequencer. A load that
 // finds it unchanged learns nothing, and needs none.
 typedef struct DhSeen {
@@ -47,15 +45,14 @@ typedef struct DhSeen {
 enum { kDhSeen = 128 };
 
 // The hot state of a recorded thread: the first bytes of its slot in the arena, so that the writer finds
-// `run` even if the program was killed.
+// `run` even if the program was killed. In the program, the predictor follows (dh_image_at).
 typedef struct DhRecord {
-  uint64_t run;          // values predicted since the last item
-  uint64_t hash;         // of the stores since the thread began (dh_record_mix)
-  DhGranule* table;      // the predictor; one without any granule while a signal waits (dh_granule_of)
-  DhGranule* own_table;  // the predictor
-  uint32_t invisible;    // 1 while invisible code runs on this thread
-  uint32_t depth;        // nested invokes on the stack
-  uint64_t loads;        // statistics: items logged as values
+  uint64_t run;        // values predicted since the last item
+  uint64_t hash;       // of the stores since the thread began (dh_record_mix)
+  uint64_t attention;  // not 0: something waits for the thread's next hook, a signal to deliver
+  uint32_t invisible;  // 1 while invisible code runs on this thread
+  uint32_t depth;      // nested invokes on the stack
+  uint64_t loads;      // statistics: items logged as values
 
   // The ring. Offsets only grow; position = offset & (kDhRingBytes - 1). The program maps the ring twice in a
   // row, so that what it writes is contiguous.
@@ -73,8 +70,7 @@ typedef struct DhRecord {
   uint64_t last_hash;  // at the last sequencer
   DhCoding* coding;
   uint64_t regions;
-  uint32_t attention;  // something waits for the thread's next hook: a signal to deliver
-  uint32_t inside;     // depth of runtime functions at work on this thread
+  uint32_t inside;  // depth of runtime functions at work on this thread
   // Nothing more is logged: recording was stopped, or the process is a fork of the recorded one.
   uint32_t is_off;
 
@@ -120,15 +116,32 @@ enum DhStopReason { kDhRun = 0, kDhStopLimit = 1, kDhStopDisk = 2, kDhStopWriter
 static inline uint64_t dh_slot_bytes(void) { return kDhSlotHeaderBytes + kDhRingBytes; }
 static inline uint64_t dh_slot_offset(uint32_t slot) { return 4096 + slot * dh_slot_bytes(); }
 
-// Where the granule of `address` is, if the predictor has it: then its address is there.
-static inline DhGranule* dh_granule_of(DhGranule* table, uint64_t address) {
-  return (DhGranule*)((uint8_t*)table + (address << 1 & (((uint64_t)kDhGranules - 1) << 4)));
+// What the predictor has for `address`. It is where the processor reaches it without asking for its place.
+static inline uint8_t* dh_image_at(DhRecord* record, uint64_t address) {
+  return (uint8_t*)record + kDhSlotHeaderBytes + (address & kDhImageMask);
 }
 
-// One step of the thread's hash of stores. Order matters, so that swapped stores differ; one multiplication
-// is on the way from one store to the next.
+// One step of the thread's hash of stores. Order matters, so that swapped stores differ. It is a polynomial,
+// so that several steps can be made as one: only one multiplication is then on the way from what was before
+// to what comes next.
+#define DH_MIX_VALUE UINT64_C(0xD6E8FEB86659FD93)
+#define DH_MIX UINT64_C(0x9E3779B97F4A7C15)
 static inline uint64_t dh_record_mix(uint64_t hash, uint64_t address, uint64_t value) {
-  return (hash ^ (address + value * UINT64_C(0xD6E8FEB86659FD93))) * UINT64_C(0x9E3779B97F4A7C15);
+  return (hash + address + value * DH_MIX_VALUE) * DH_MIX;
+}
+// The same as one step for each of the words from `address` on.
+static inline uint64_t dh_record_mix2(uint64_t hash, uint64_t address, uint64_t a, uint64_t b) {
+  return hash * (DH_MIX * DH_MIX) + (address * (DH_MIX * DH_MIX + DH_MIX) + 8 * DH_MIX +
+                                     a * (DH_MIX_VALUE * DH_MIX * DH_MIX) + b * (DH_MIX_VALUE * DH_MIX));
+}
+static inline uint64_t dh_record_mix4(uint64_t hash, uint64_t address, const uint64_t* words) {
+  const uint64_t later = dh_record_mix2(0, address + 16, words[2], words[3]);
+  return hash * (DH_MIX * DH_MIX * DH_MIX * DH_MIX) +
+         (dh_record_mix2(0, address, words[0], words[1]) * (DH_MIX * DH_MIX) + later);
+}
+// In versions 1 to 3 of the format.
+static inline uint64_t dh_record_old_mix(uint64_t hash, uint64_t address, uint64_t value) {
+  return (hash ^ (address + value * DH_MIX_VALUE)) * DH_MIX;
 }
 // What a sequencer says of it: the highest bits, which depend on all the others. Few are enough: the hash is
 // never reset, so what one sequencer misses the next ones see, and the thread's last one has all of it.
@@ -166,8 +179,7 @@ DH_HOOK void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const*
 DH_HOOK void __dh_rec_modules_gone(const DhRecordModule* const* begin, const DhRecordModule* const* end);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Values. A load's hook stands behind it and is given what the program saw; a store's stands before it. The
-// sized ones are for accesses that stay within a granule, those with `any` are inline unless they cross.
+// Values. A load's hook stands behind it and is given what the program saw; a store's stands before it.
 //
 // Every instrumented function keeps copies of the thread's record, its run and its hash in variables of its
 // own, which become registers: to count in memory would make each hook wait for the one before it. The copies
@@ -179,34 +191,32 @@ DH_HOOK void __dh_rec_load1(const void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_load2(const void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_load4(const void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_load8(const void* address, uint64_t value, DH_COPIES);
-DH_HOOK void __dh_rec_load_any2(const void* address, uint64_t value, DH_COPIES);
-DH_HOOK void __dh_rec_load_any4(const void* address, uint64_t value, DH_COPIES);
-DH_HOOK void __dh_rec_load_any8(const void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_opaque(uint64_t site, uint64_t value, DH_COPIES);  // site: see DhRecordModule::id
 DH_HOOK void __dh_rec_nothing(DH_COPIES);  // a call that returned nothing: keeps its place
 DH_HOOK void __dh_rec_store1(void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_store2(void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_store4(void* address, uint64_t value, DH_COPIES);
 DH_HOOK void __dh_rec_store8(void* address, uint64_t value, DH_COPIES);
-DH_HOOK void __dh_rec_store_any2(void* address, uint64_t value, DH_COPIES);
-DH_HOOK void __dh_rec_store_any4(void* address, uint64_t value, DH_COPIES);
-DH_HOOK void __dh_rec_store_any8(void* address, uint64_t value, DH_COPIES);
-// Words in a row, of vectors.
-DH_HOOK void __dh_rec_load16(const void* address, uint64_t a, uint64_t b, DH_COPIES);
-DH_HOOK void __dh_rec_load32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES);
-DH_HOOK void __dh_rec_load_any16(const void* address, uint64_t a, uint64_t b, DH_COPIES);
-DH_HOOK void __dh_rec_load_any32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
-                                 DH_COPIES);
-DH_HOOK void __dh_rec_store16(void* address, uint64_t a, uint64_t b, DH_COPIES);
-DH_HOOK void __dh_rec_store32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES);
-DH_HOOK void __dh_rec_store_any16(void* address, uint64_t a, uint64_t b, DH_COPIES);
-DH_HOOK void __dh_rec_store_any32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES);
+// Words in a row, of vectors: each has its own place in the predictor. Those with `any` are for vectors that
+// need not be aligned to 16 bytes, which may be where the predictor ends.
+typedef uint64_t DhPair __attribute__((vector_size(16)));
+DH_HOOK void __dh_rec_load16(const void* address, DhPair value, DH_COPIES);
+DH_HOOK void __dh_rec_load32(const void* address, DhPair low, DhPair high, DH_COPIES);
+DH_HOOK void __dh_rec_load_any16(const void* address, DhPair value, DH_COPIES);
+DH_HOOK void __dh_rec_load_any32(const void* address, DhPair low, DhPair high, DH_COPIES);
+DH_HOOK void __dh_rec_store16(void* address, DhPair value, DH_COPIES);
+DH_HOOK void __dh_rec_store32(void* address, DhPair low, DhPair high, DH_COPIES);
+DH_HOOK void __dh_rec_store_any16(void* address, DhPair value, DH_COPIES);
+DH_HOOK void __dh_rec_store_any32(void* address, DhPair low, DhPair high, DH_COPIES);
 
 // Not inlined: any size up to 8 bytes, anywhere.
 DH_HOOK void __dh_rec_load_any(const void* address, uint64_t value, uint32_t size);
 DH_HOOK void __dh_rec_store_any(void* address, uint64_t value, uint32_t size);
 DH_HOOK DH_SLOW void __dh_rec_load_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size);
-DH_HOOK DH_SLOW void __dh_rec_store_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size);
+// Words, at most where the predictor ends: each by itself. The store is not counted in the hash, which is
+// done already.
+DH_HOOK DH_SLOW void __dh_rec_load_words_slow(DhRecord* record, uint64_t address, DhPair words);
+DH_HOOK DH_SLOW void __dh_rec_store_words_slow(DhRecord* record, uint64_t address, DhPair words);
 
 // Done by the runtime, word by word, so that what is logged is what was moved.
 DH_HOOK void __dh_rec_memcpy(void* to, const void* from, size_t size);

@@ -111,6 +111,12 @@ class Odd(unittest.TestCase):
         self.assertIn("read, #", self.run_all([tool, "recording", "dump", stored]))
         self.expect_finding(tool, stored)
 
+    def test_a_stored_recording_of_version_4_is_replayed_and_analysed(self):
+        stored, tool = SOURCES.parent.parent / "recordings" / "version-4.dh", BUILD / "bin" / "deadheat"
+        self.assertIn("3 threads, 89 regions, 153 values read (57 from the log), 36 stores: 100 % verified",
+                      self.run_all([tool, "replay", stored]))
+        self.expect_finding(tool, stored)
+
     def expect_finding(self, tool, stored):
         done = subprocess.run([tool, "analyze", "--json", "-", "--quiet", stored], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 66, done.stderr)
@@ -132,7 +138,7 @@ class Odd(unittest.TestCase):
         later = self.folder / "later.dh"
         shutil.copytree(stored, later)
         description = json.loads((later / "recording.json").read_text())
-        (later / "recording.json").write_text(json.dumps({**description, "format": 4}))
+        (later / "recording.json").write_text(json.dumps({**description, "format": 5}))
         for command in ("replay", "analyze"):
             done = subprocess.run([tool, command, later], capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 2)

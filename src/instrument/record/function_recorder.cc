@@ -163,21 +163,30 @@ void FunctionRecorder::access(IRBuilder<>& builder, const char* kind, Value* poi
                               Value* value) {
   const SmallVector<Piece, 4> pieces = pieces_of(value->getType(), module_.getDataLayout());
   const SmallVector<Value*, 4> words = to_words(builder, value);
-  const bool is_vector = !value->getType()->isAggregateType();
+  // Of a vector, two words at a time stay where they are.
+  Value* const pairs = as_word_vector(builder, value);
+  const auto pair = [&](size_t first) {
+    const int indices[] = {static_cast<int>(first), static_cast<int>(first + 1)};
+    return builder.CreateShuffleVector(pairs, indices);
+  };
   for (size_t i = 0, count = 1; i < pieces.size(); i += count) {
     const auto [offset, size] = pieces[i];
     Value* const address =
         offset == 0 ? pointer : builder.CreateConstGEP1_64(builder.getInt8Ty(), pointer, offset);
     const std::string name = std::string("__dh_rec_") + kind;
+    count = 1;
     if (!isPowerOf2_32(size)) {
       hooks_.call(builder, name + "_any", {address, words[i], builder.getInt32(size)});
-      count = 1;
       continue;
     }
-    count = is_vector ? words_at_once(pieces, i) : 1;
-    const bool is_aligned = commonAlignment(align, offset).value() >= size;
-    SmallVector<Value*, 5> arguments = {address};
-    arguments.append(words.begin() + i, words.begin() + i + count);
+    if (pairs != nullptr) count = words_at_once(pieces, i);
+    if (count == 1) {
+      value_hook(builder, name + std::to_string(size), {address, words[i]});
+      continue;
+    }
+    SmallVector<Value*, 3> arguments = {address};
+    for (size_t word = i; word < i + count; word += 2) arguments.push_back(pair(word));
+    const bool is_aligned = commonAlignment(align, offset).value() >= 16;
     value_hook(builder, name + (is_aligned ? "" : "_any") + std::to_string(size * count), arguments);
   }
 }

@@ -72,6 +72,17 @@ SmallVector<Value*, 4> to_words(IRBuilderBase& builder, Value* value) {
   return words;
 }
 
+Value* as_word_vector(IRBuilderBase& builder, Value* value) {
+  const DataLayout& layout = builder.GetInsertBlock()->getModule()->getDataLayout();
+  Type* const type = value->getType();
+  if (!type->isVectorTy()) return nullptr;
+  const uint64_t bits = layout.getTypeSizeInBits(type).getFixedValue();
+  if (bits % 64 != 0 || bits < 128) return nullptr;
+  if (type->isPtrOrPtrVectorTy()) value = builder.CreatePtrToInt(value, layout.getIntPtrType(type));
+  return builder.CreateBitCast(value,
+                               FixedVectorType::get(builder.getInt64Ty(), static_cast<unsigned>(bits / 64)));
+}
+
 Value* from_words(IRBuilderBase& builder, Type* type, ArrayRef<Value*> words) {
   const DataLayout& layout = builder.GetInsertBlock()->getModule()->getDataLayout();
   if (type->isAggregateType()) {

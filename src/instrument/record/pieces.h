@@ -19,6 +19,9 @@ llvm::SmallVector<Piece, 4> pieces_of(llvm::Type* type, const llvm::DataLayout& 
 // The pieces of `value`, each zero-extended to i64, in the order of pieces_of.
 llvm::SmallVector<llvm::Value*, 4> to_words(llvm::IRBuilderBase& builder, llvm::Value* value);
 
+// A vector of at least two whole words as one of i64; null for any other value.
+llvm::Value* as_word_vector(llvm::IRBuilderBase& builder, llvm::Value* value);
+
 // The value whose pieces are `words`.
 llvm::Value* from_words(llvm::IRBuilderBase& builder, llvm::Type* type, llvm::ArrayRef<llvm::Value*> words);
 

@@ -11,10 +11,11 @@
 namespace deadheat::record {
 namespace {
 
-// What a thread predicts by: values, a few granules behind them that are always empty (value_hooks.h,
-// load_words), then sequencers.
-constexpr uint64_t kTableBytes = kDhGranules * sizeof(DhGranule) + 4096;
+// What a thread predicts by: values, then sequencers.
+constexpr uint64_t kTableBytes = kDhImageBytes + 4096;
+static_assert(kDhImageSlack <= 4096);
 constexpr uint64_t kPredictorBytes = kTableBytes + ((sizeof(DhCoding) + 4095) & ~uint64_t{4095});
+static_assert(sizeof(DhRecord) <= kDhSlotHeaderBytes);
 
 int memory = -1;  // the arena's descriptor
 DhRecord* mapped[kDhMaxSlots];
@@ -27,13 +28,15 @@ void* map(void* at, uint64_t size, uint64_t offset) {
   return platform::failed(result) ? nullptr : reinterpret_cast<void*>(result);
 }
 
-// The header page, then the ring twice in a row.
+uint8_t* predictor_of(DhRecord* record) { return dh_image_at(record, 0); }
+
+// The header page, the predictor, then the ring twice in a row. The predictor is not shared with the writer.
 DhRecord* map_slot(uint32_t slot) {
-  auto* const room =
-      static_cast<uint8_t*>(platform::try_map_pages(kDhSlotHeaderBytes + 2 * uint64_t{kDhRingBytes}));
+  auto* const room = static_cast<uint8_t*>(
+      platform::try_map_pages(kDhSlotHeaderBytes + kPredictorBytes + 2 * uint64_t{kDhRingBytes}));
   if (room == nullptr) return nullptr;
   uint64_t const offset = dh_slot_offset(slot);
-  uint8_t* const ring = room + kDhSlotHeaderBytes;
+  uint8_t* const ring = room + kDhSlotHeaderBytes + kPredictorBytes;
   if (map(room, kDhSlotHeaderBytes, offset) == nullptr ||
       map(ring, kDhRingBytes, offset + kDhSlotHeaderBytes) == nullptr ||
       map(ring + kDhRingBytes, kDhRingBytes, offset + kDhSlotHeaderBytes) == nullptr)
@@ -41,12 +44,6 @@ DhRecord* map_slot(uint32_t slot) {
   auto* const record = reinterpret_cast<DhRecord*>(room);
   record->ring = ring;
   return record;
-}
-
-void give_predictor(DhRecord* record, void* pages) {
-  record->own_table = static_cast<DhGranule*>(pages);
-  record->table = record->own_table;
-  record->coding = reinterpret_cast<DhCoding*>(static_cast<uint8_t*>(pages) + kTableBytes);
 }
 
 // REQUIRES: slots_lock held.
@@ -67,17 +64,12 @@ DhRecord* free_slot() {
 
 }  // namespace
 
-void prepare_discard() {
-  discard.is_off = 1;
-  give_predictor(&discard, platform::map_pages(kPredictorBytes, "threads that are not recorded"));
-  empty_table = static_cast<DhGranule*>(platform::map_pages(kPredictorBytes, "signals"));
-}
+void prepare_discard() { discard.is_off = 1; }
 
 DhRecord* take_slot(uint32_t thread) {
   if (arena == nullptr || __atomic_load_n(&arena->stop, __ATOMIC_ACQUIRE) != kDhRun) return &discard;
-  void* const pages = platform::try_map_pages(kPredictorBytes);
   platform::SpinGuard const guard(slots_lock);
-  DhRecord* const record = pages == nullptr ? nullptr : free_slot();
+  DhRecord* const record = free_slot();
   if (record == nullptr) {
     __atomic_add_fetch(&arena->unrecorded_threads, 1, __ATOMIC_RELAXED);
     return &discard;
@@ -92,29 +84,34 @@ DhRecord* take_slot(uint32_t thread) {
   record->thread = thread;
   record->os_id = static_cast<uint32_t>(platform::sys_gettid());
   record->invisible = 1;
-  give_predictor(record, pages);
+  record->coding = reinterpret_cast<DhCoding*>(predictor_of(record) + kTableBytes);
   __atomic_store_n(&record->state, kDhSlotLive, __ATOMIC_RELEASE);
   return record;
 }
 
 void leave_slot(DhRecord* record) {
   if (record == &discard) return;
-  void* const pages = record->own_table;
+  // The next thread that takes the slot starts with zeros.
+  platform::syscall6(SYS_madvise, reinterpret_cast<long>(predictor_of(record)), kPredictorBytes,
+                     MADV_DONTNEED);
   __atomic_store_n(&record->state, kDhSlotEnded, __ATOMIC_RELEASE);
-  platform::sys_munmap(pages, kPredictorBytes);
 }
 
-DhRecord* detached_copy(const DhRecord* record) {
+DhRecord* detached(DhRecord* record) {
   if (record == &discard) return &discard;
-  auto* const copy = platform::make<DhRecord>();
-  // With its predictor, which this process has a copy of. Not by a call: memcpy is interposed.
-  __builtin_memcpy_inline(copy, record, sizeof *copy);
-  // The original is in memory that is shared with the parent, which has gone on with it.
-  copy->inside = 0;
-  copy->attention = 0;
-  copy->invisible = 1;
-  copy->is_off = 1;
-  return copy;
+  // The page is shared with the parent, which has gone on with it; the predictor is this process's own.
+  DhRecord copy;
+  __builtin_memcpy_inline(&copy, record, sizeof copy);  // not by a call: memcpy is interposed
+  long const page =
+      platform::syscall6(SYS_mmap, reinterpret_cast<long>(record), kDhSlotHeaderBytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (platform::failed(page)) return &discard;
+  __builtin_memcpy_inline(record, &copy, sizeof copy);
+  record->inside = 0;
+  record->attention = 0;
+  record->invisible = 1;
+  record->is_off = 1;
+  return record;
 }
 
 namespace {

@@ -21,8 +21,8 @@ DhRecord* take_slot(uint32_t thread);
 // The thread's stream has ended; the writer frees the slot once it has read it.
 void leave_slot(DhRecord* record);
 
-// In the child of a fork: a record of its own that leads nowhere, in the state of the one it had.
-DhRecord* detached_copy(const DhRecord* record);
+// In the child of a fork: the record is its own from now on, in the state that it has, and leads nowhere.
+DhRecord* detached(DhRecord* record);
 
 void arena_fork_preparing();
 void arena_fork_done();

@@ -60,12 +60,14 @@ uint64_t load_atomic(T* at, uint32_t order) {
     }
   }
   T value;
+  uint64_t number;
   {
     platform::SpinGuard const guard(stripe.lock);
     value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    sequence(record, uint32_t{kAtomicOperation} + kDhAtomicLoad, address, order | sizeof(T) << 4);
+    number = draw_number(record);
     seen = {address, stripe.version << 1 | wanted};
   }
+  log_sequencer(record, number, uint32_t{kAtomicOperation} + kDhAtomicLoad, address, order | sizeof(T) << 4);
   value_any(record, address, value, sizeof(T));
   return value;
 }
@@ -77,7 +79,8 @@ uint64_t perform(T* at, T operand, uint32_t operation) {
       std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
   switch (operation) {
     case kDhAtomicStore:
-      __atomic_store_n(at, operand, __ATOMIC_SEQ_CST);
+      // To draw its number, behind it, is a fence.
+      __atomic_store_n(at, operand, __ATOMIC_RELEASE);
       return 0;
     case kDhAtomicExchange:
       return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);
@@ -124,13 +127,15 @@ uint64_t atomic(T* at, uint64_t operand, uint32_t operation, uint32_t order) {
   auto const address = reinterpret_cast<uint64_t>(at);
   Stripe& stripe = stripe_of(at);
   T before;
+  uint64_t number;
   {
     platform::SpinGuard const guard(stripe.lock);
     stripe.change();
     before = static_cast<T>(perform(at, static_cast<T>(operand), operation));
-    sequence(record, static_cast<uint8_t>(uint32_t{kAtomicOperation} + operation), address,
-             order | sizeof(T) << 4);
+    number = draw_number(record);
   }
+  log_sequencer(record, number, static_cast<uint8_t>(uint32_t{kAtomicOperation} + operation), address,
+                order | sizeof(T) << 4);
   if (operation != kDhAtomicStore) value_any(record, address, before, sizeof(T));
   store_any(record, address, outcome(before, static_cast<T>(operand), operation), sizeof(T));
   return before;
@@ -144,14 +149,16 @@ uint64_t compare_exchange(T* at, uint64_t expected, uint64_t desired, uint32_t s
   Stripe& stripe = stripe_of(at);
   T before = static_cast<T>(expected);
   bool done;
+  uint64_t number;
   {
     platform::SpinGuard const guard(stripe.lock);
     stripe.change();
     done = __atomic_compare_exchange_n(at, &before, static_cast<T>(desired), false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
-    sequence(record, uint32_t{kAtomicOperation} + kDhAtomicCompareExchange, address,
-             (done ? success : failure) | sizeof(T) << 4 | (done ? 1u << 9 : 0));
+    number = draw_number(record);
   }
+  log_sequencer(record, number, uint32_t{kAtomicOperation} + kDhAtomicCompareExchange, address,
+                (done ? success : failure) | sizeof(T) << 4 | (done ? 1u << 9 : 0));
   value_any(record, address, before, sizeof(T));
   if (done) store_any(record, address, static_cast<T>(desired), sizeof(T));
   return before;
@@ -199,6 +206,7 @@ void __dh_rec_atomic16(void* address, const uint64_t* expected, const uint64_t* 
   Stripe& stripe = stripe_of(address);
   dh_u128 seen = 0;
   bool done = false;
+  uint64_t drawn;
   {
     platform::SpinGuard const guard(stripe.lock);
     if (writes) stripe.change();
@@ -214,9 +222,10 @@ void __dh_rec_atomic16(void* address, const uint64_t* expected, const uint64_t* 
         if (done) break;
       }
     }
-    sequence(record, static_cast<uint8_t>(uint32_t{kAtomicOperation} + operation), number,
-             order | 16u << 4 | (compares && done ? 1u << 9 : 0));
+    drawn = draw_number(record);
   }
+  log_sequencer(record, drawn, static_cast<uint8_t>(uint32_t{kAtomicOperation} + operation), number,
+                order | 16u << 4 | (compares && done ? 1u << 9 : 0));
   before[0] = static_cast<uint64_t>(seen);
   before[1] = static_cast<uint64_t>(seen >> 64);
   if (operation != kDhAtomicStore) {

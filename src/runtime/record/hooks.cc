@@ -107,14 +107,14 @@ struct Mover {
 
   void load_step(const uint8_t* from, uint64_t value, uint32_t size) {
     auto const address = reinterpret_cast<uint64_t>(from);
-    if (size == 8 && (address & 7) == 0) return load<uint64_t>(address, value, copies());
+    if (size == 8) return load<uint64_t>(address, value, copies());
     __dh_rec_load_slow(record, address, value, size);
     reload(copies());
   }
 
   void store_step(uint8_t* to, uint64_t value, uint32_t size) {
     auto const address = reinterpret_cast<uint64_t>(to);
-    if (size == 8 && (address & 7) == 0) return store<uint64_t>(address, value, copies());
+    if (size == 8) return store<uint64_t>(address, value, copies());
     store_any(record, address, value, size);
     hash = record->hash;
   }

@@ -24,15 +24,6 @@ void __dh_rec_load4(const void* address, uint64_t value, DH_COPIES) {
 void __dh_rec_load8(const void* address, uint64_t value, DH_COPIES) {
   load<uint64_t>(DH_NUMBER(address), value, DH_AT);
 }
-void __dh_rec_load_any2(const void* address, uint64_t value, DH_COPIES) {
-  load<uint16_t, true>(DH_NUMBER(address), value, DH_AT);
-}
-void __dh_rec_load_any4(const void* address, uint64_t value, DH_COPIES) {
-  load<uint32_t, true>(DH_NUMBER(address), value, DH_AT);
-}
-void __dh_rec_load_any8(const void* address, uint64_t value, DH_COPIES) {
-  load<uint64_t, true>(DH_NUMBER(address), value, DH_AT);
-}
 void __dh_rec_opaque(uint64_t site, uint64_t value, DH_COPIES) { load<uint64_t>(site, value, DH_AT); }
 void __dh_rec_nothing(DH_COPIES) {
   (void)hash;
@@ -51,39 +42,30 @@ void __dh_rec_store4(void* address, uint64_t value, DH_COPIES) {
 void __dh_rec_store8(void* address, uint64_t value, DH_COPIES) {
   store<uint64_t>(DH_NUMBER(address), value, DH_AT);
 }
-void __dh_rec_store_any2(void* address, uint64_t value, DH_COPIES) {
-  store<uint16_t, true>(DH_NUMBER(address), value, DH_AT);
-}
-void __dh_rec_store_any4(void* address, uint64_t value, DH_COPIES) {
-  store<uint32_t, true>(DH_NUMBER(address), value, DH_AT);
-}
-void __dh_rec_store_any8(void* address, uint64_t value, DH_COPIES) {
-  store<uint64_t, true>(DH_NUMBER(address), value, DH_AT);
-}
 
-void __dh_rec_load16(const void* address, uint64_t a, uint64_t b, DH_COPIES) {
-  load_words<2, false>(DH_NUMBER(address), {{a, b}}, DH_AT);
+void __dh_rec_load16(const void* address, DhPair value, DH_COPIES) {
+  load_words<1, true>(DH_NUMBER(address), {{value}}, DH_AT);
 }
-void __dh_rec_load32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
-  load_words<4, false>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+void __dh_rec_load32(const void* address, DhPair low, DhPair high, DH_COPIES) {
+  load_words<2, true>(DH_NUMBER(address), {{low, high}}, DH_AT);
 }
-void __dh_rec_load_any16(const void* address, uint64_t a, uint64_t b, DH_COPIES) {
-  load_words<2, true>(DH_NUMBER(address), {{a, b}}, DH_AT);
+void __dh_rec_load_any16(const void* address, DhPair value, DH_COPIES) {
+  load_words<1, false>(DH_NUMBER(address), {{value}}, DH_AT);
 }
-void __dh_rec_load_any32(const void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
-  load_words<4, true>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+void __dh_rec_load_any32(const void* address, DhPair low, DhPair high, DH_COPIES) {
+  load_words<2, false>(DH_NUMBER(address), {{low, high}}, DH_AT);
 }
-void __dh_rec_store16(void* address, uint64_t a, uint64_t b, DH_COPIES) {
-  store_words<2, false>(DH_NUMBER(address), {{a, b}}, DH_AT);
+void __dh_rec_store16(void* address, DhPair value, DH_COPIES) {
+  store_words<1, true>(DH_NUMBER(address), {{value}}, DH_AT);
 }
-void __dh_rec_store32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
-  store_words<4, false>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+void __dh_rec_store32(void* address, DhPair low, DhPair high, DH_COPIES) {
+  store_words<2, true>(DH_NUMBER(address), {{low, high}}, DH_AT);
 }
-void __dh_rec_store_any16(void* address, uint64_t a, uint64_t b, DH_COPIES) {
-  store_words<2, true>(DH_NUMBER(address), {{a, b}}, DH_AT);
+void __dh_rec_store_any16(void* address, DhPair value, DH_COPIES) {
+  store_words<1, false>(DH_NUMBER(address), {{value}}, DH_AT);
 }
-void __dh_rec_store_any32(void* address, uint64_t a, uint64_t b, uint64_t c, uint64_t d, DH_COPIES) {
-  store_words<4, true>(DH_NUMBER(address), {{a, b, c, d}}, DH_AT);
+void __dh_rec_store_any32(void* address, DhPair low, DhPair high, DH_COPIES) {
+  store_words<2, false>(DH_NUMBER(address), {{low, high}}, DH_AT);
 }
 
 uint64_t __dh_rec_relaxed_load1(void* address, DH_COPIES) { return relaxed_load<uint8_t>(address, DH_AT); }

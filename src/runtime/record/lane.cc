@@ -48,15 +48,15 @@ DhRecord* logging() {
   return record->is_off == 0 && record->inside == 0 ? record : nullptr;
 }
 
-void log_sequencer(uint8_t kind, const volatile void* object, uint64_t extra = 0) {
+void log_now(uint8_t kind, const volatile void* object, uint64_t extra = 0) {
   DhRecord* const record = logging();
   if (record == nullptr) return;
   Inside const inside(record);
   sequence(record, kind, number(object), extra);
 }
 
-void log_sequencer_if_at_rest(DhRecord* record) {
-  if (record->invisible != 0) log_sequencer(kThreadFinishing, nullptr);
+void log_now_if_at_rest(DhRecord* record) {
+  if (record->invisible != 0) log_now(kThreadFinishing, nullptr);
 }
 
 // Where the call stands in the program is not logged: replay knows which call it is.
@@ -129,7 +129,7 @@ int finish(int status) {
   if (__atomic_exchange_n(&finished, true, __ATOMIC_ACQ_REL) || arena == nullptr) return status;
   DhRecord* const record = __dh_record;
   // Also a digest of the last region, unless a signal ends the process in the middle of one.
-  if (record != &discard) log_sequencer_if_at_rest(record);
+  if (record != &discard) log_now_if_at_rest(record);
   Inside const inside(record);
   end_stream(record, kProcessEnded, status);
   arena->wall_nanoseconds = clock_nanoseconds(CLOCK_MONOTONIC) - wall_at_start;
@@ -159,28 +159,28 @@ void write(void* address, size_t size, Pc pc) {
 
 void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr || platform::orders_by_itself(pc.value)) return;
-  log_sequencer(kAllocated, address, size);
+  log_now(kAllocated, address, size);
 }
 void freeing(void* address, Pc pc) {
-  if (address != nullptr && !platform::orders_by_itself(pc.value)) log_sequencer(kFreeing, address);
+  if (address != nullptr && !platform::orders_by_itself(pc.value)) log_now(kFreeing, address);
 }
-void mapped(void* address, size_t size, Pc) { log_sequencer(kMapped, address, size); }
-void unmapping(void* address, size_t size, Pc) { log_sequencer(kUnmapping, address, size); }
+void mapped(void* address, size_t size, Pc) { log_now(kMapped, address, size); }
+void unmapping(void* address, size_t size, Pc) { log_now(kUnmapping, address, size); }
 
 // --- Order
 
-void acquire(const volatile void* object) { log_sequencer(kAcquire, object); }
-void release(const volatile void* object) { log_sequencer(kRelease, object); }
-void release_store(const volatile void* object) { log_sequencer(kReleaseStore, object); }
-void forget(const volatile void* object) { log_sequencer(kForget, object); }
+void acquire(const volatile void* object) { log_now(kAcquire, object); }
+void release(const volatile void* object) { log_now(kRelease, object); }
+void release_store(const volatile void* object) { log_now(kReleaseStore, object); }
+void forget(const volatile void* object) { log_now(kForget, object); }
 
 void lock_wanted(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
 void lock_only_used(const void*, LockMode, Pc) {}
 void lock_acquired(const volatile void* lock, LockMode mode, LockIs, Pc) {
-  log_sequencer(kLockAcquired, lock, mode == LockMode::kShared ? 1 : 0);
+  log_now(kLockAcquired, lock, mode == LockMode::kShared ? 1 : 0);
 }
-void lock_releasing(const volatile void* lock, Pc) { log_sequencer(kLockReleasing, lock); }
-void lock_destroyed(const volatile void* lock) { log_sequencer(kLockDestroyed, lock); }
+void lock_releasing(const volatile void* lock, Pc) { log_now(kLockReleasing, lock); }
+void lock_destroyed(const volatile void* lock) { log_now(kLockDestroyed, lock); }
 
 // A barrier's generations are counted here, so that a replay needs no model of barriers.
 namespace {
@@ -220,7 +220,7 @@ void barrier_initialised(const volatile void* barrier, uint32_t participants) {
     known->arrived = 0;
     ++known->generation;
   }
-  log_sequencer(kBarrierInitialised, barrier, participants);
+  log_now(kBarrierInitialised, barrier, participants);
 }
 
 BarrierTicket barrier_arrive(const volatile void* barrier) {
@@ -241,7 +241,7 @@ BarrierTicket barrier_arrive(const volatile void* barrier) {
 }
 
 void barrier_leave(const volatile void* barrier, BarrierTicket ticket) {
-  if (ticket.generation != 0) log_sequencer(kBarrierLeave, barrier, ticket.generation - 1);
+  if (ticket.generation != 0) log_now(kBarrierLeave, barrier, ticket.generation - 1);
 }
 
 void barrier_destroyed(const volatile void* barrier) {
@@ -255,7 +255,7 @@ void barrier_destroyed(const volatile void* barrier) {
         break;
       }
   }
-  log_sequencer(kForget, barrier);
+  log_now(kForget, barrier);
 }
 
 // --- Threads
@@ -275,7 +275,7 @@ void log_stack() {
     if (pthread_attr_getstack(&attributes, &low, &size) != 0) size = 0;
     pthread_attr_destroy(&attributes);
   }
-  if (size != 0) log_sequencer(kMapped, low, size);
+  if (size != 0) log_now(kMapped, low, size);
 }
 
 }  // namespace
@@ -318,7 +318,7 @@ void thread_started(ThreadStart* start) {
     start->next = threads;
     threads = start;
   }
-  log_sequencer(kThreadStarted, nullptr, start->parent);
+  log_now(kThreadStarted, nullptr, start->parent);
   log_stack();
 }
 
@@ -344,7 +344,7 @@ ThreadRef* thread_find(pthread_t handle) {
 
 void thread_joined(ThreadRef* thread) {
   if (thread == nullptr) return;
-  log_sequencer(kThreadJoined, nullptr, thread->number);
+  log_now(kThreadJoined, nullptr, thread->number);
   forget_thread(thread);
 }
 
@@ -370,7 +370,7 @@ void thread_named(pthread_t handle, const char* name) {
 // recorded.
 
 void fork_preparing() {
-  log_sequencer(kForked, nullptr);
+  log_now(kForked, nullptr);
   ++__dh_record->inside;
   arena_fork_preparing();
   threads_lock.lock();
@@ -394,16 +394,16 @@ void fork_parent() {
 
 void fork_child() {
   // At once: the record is in memory that is shared with the parent, who goes on with it.
-  const DhRecord* const parents = __dh_record;
+  DhRecord* const parents = __dh_record;
   __dh_record = &discard;
   fork_done();
-  __dh_record = detached_copy(parents);
+  __dh_record = detached(parents);
   arena = nullptr;
   set_module_folder(nullptr);
 }
 
 void before_exec() {
-  log_sequencer(kExec, nullptr);
+  log_now(kExec, nullptr);
   finish(0);
 }
 
@@ -415,8 +415,7 @@ bool inside_runtime() {
   DhRecord* const record = __dh_record;
   if (record == &discard) return false;
   if (record->inside == 0 && record->invisible != 0) return false;
-  record->table = empty_table;
-  __atomic_store_n(&record->attention, 1u, __ATOMIC_RELAXED);
+  __atomic_store_n(&record->attention, uint64_t{1}, __ATOMIC_RELAXED);
   return true;
 }
 
@@ -434,7 +433,7 @@ Interrupted fault_beginning(const void* address, bool is_write) {
   record->inside = 0;  // the runtime itself, copying for the program
   // All values before the fault are counted before its sequencer, where a replay takes them from.
   record->waiting_read_run = 0;
-  log_sequencer(kAcquire, &fault_marker, is_write ? number(address) + kDhFaultWrites : kDhFaultReads);
+  log_now(kAcquire, &fault_marker, is_write ? number(address) + kDhFaultWrites : kDhFaultReads);
   record->invisible = 1;
   return before;
 }
@@ -442,7 +441,7 @@ Interrupted fault_beginning(const void* address, bool is_write) {
 void fault_ended(const Interrupted& interrupted) {
   DhRecord* const record = __dh_record;
   if (record == &discard || interrupted.words[0] != 0) return;
-  log_sequencer(kAcquire, &fault_marker, kDhFaultEnded);
+  log_now(kAcquire, &fault_marker, kDhFaultEnded);
   record->invisible = static_cast<uint32_t>(interrupted.words[0]);
   record->depth = static_cast<uint32_t>(interrupted.words[1]);
   record->inside = static_cast<uint32_t>(interrupted.words[2]);

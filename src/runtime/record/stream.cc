@@ -10,8 +10,7 @@
 namespace deadheat::record {
 
 DhArena* arena;
-DhRecord discard;
-DhGranule* empty_table;
+Unrecorded unrecorded;
 
 uint8_t nowhere[kDhRingSlack * 2];
 
@@ -73,9 +72,8 @@ void end_stream(DhRecord* record, EndKind kind, int status) {
   __atomic_store_n(&record->is_off, 1u, __ATOMIC_RELEASE);
 }
 
-void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
+void log_sequencer(DhRecord* record, uint64_t number, uint8_t kind, uint64_t object, uint64_t extra) {
   if (record->is_off != 0) return;
-  uint64_t const number = __atomic_fetch_add(&arena->next_number, 1, __ATOMIC_SEQ_CST);
   DhCoding* const coding = record->coding;
   bool const has_read =
       record->waiting_read == object && object != 0 && record->waiting_read_run == record->run;
@@ -125,38 +123,36 @@ uint64_t low_bytes(uint64_t value, uint32_t size) {
   return size >= 8 ? value : value & ((uint64_t{1} << (8 * size)) - 1);
 }
 
-// Some bytes of one granule, as the predictor has them, whatever the hooks see at the moment.
-struct Bytes {
-  DhGranule* granule;
-  uint64_t address;  // the granule's
+// The bytes of the predictor for an access of 1 to 8 bytes. All 8 are there, always.
+struct Place {
+  uint8_t* at;
   uint64_t mask;
-  uint32_t shift;
 
-  Bytes(DhRecord* record, uint64_t address, uint32_t size)
-      : granule(dh_granule_of(record->own_table, address)),
-        address(address & ~uint64_t{7}),
-        mask(low_bytes(~uint64_t{0}, size)),
-        shift(static_cast<uint32_t>(address & 7) * 8) {}
+  Place(DhRecord* record, uint64_t address, uint32_t size)
+      : at(dh_image_at(record, address)), mask(low_bytes(~uint64_t{0}, size)) {}
 
-  bool are(uint64_t value) const {
-    return granule->address == address && (granule->bytes >> shift & mask) == value;
+  uint64_t word() const {
+    uint64_t bytes;
+    __builtin_memcpy_inline(&bytes, at, 8);
+    return bytes;
   }
-  // Of a granule that is new to the predictor, the other bytes are taken to be 0, here and in the replay.
-  void set(uint64_t value) {
-    uint64_t const others = granule->address == address ? granule->bytes & ~(mask << shift) : 0;
-    granule->address = address;
-    granule->bytes = others | value << shift;
+  bool holds(uint64_t value) const { return (word() & mask) == value; }
+  void set(uint64_t value) const {
+    uint64_t const bytes = (word() & ~mask) | value;
+    __builtin_memcpy_inline(at, &bytes, 8);
   }
 };
 
-// REQUIRES: within one granule; no bits of `value` beyond `size`.
-void value_within(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
-  Bytes bytes(record, address, size);
-  if (bytes.are(value)) {
+}  // namespace
+
+void value_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
+  value = low_bytes(value, size);
+  Place const place(record, address, size);
+  if (place.holds(value)) {
     ++record->run;
     return;
   }
-  bytes.set(value);
+  place.set(value);
   ++record->loads;
   // In as few bytes as hold it: most of what comes from outside is small.
   uint32_t const log = static_cast<uint32_t>(value >> 8 != 0) + static_cast<uint32_t>(value >> 16 != 0) +
@@ -165,22 +161,10 @@ void value_within(DhRecord* record, uint64_t address, uint64_t value, uint32_t s
   item.word(value, 1u << log);
 }
 
-}  // namespace
-
-void value_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
-  uint32_t const first = 8 - static_cast<uint32_t>(address & 7);
-  if (size <= first) return value_within(record, address, low_bytes(value, size), size);
-  value_within(record, address, low_bytes(value, first), first);
-  value_within(record, address + first, low_bytes(value >> (8 * first), size - first), size - first);
-}
-
 void store_any(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
   value = low_bytes(value, size);
   record->hash = dh_record_mix(record->hash, address, value);
-  uint32_t const first = 8 - static_cast<uint32_t>(address & 7);
-  if (size <= first) return Bytes(record, address, size).set(value);
-  Bytes(record, address, first).set(low_bytes(value, first));
-  Bytes(record, address + first, size - first).set(value >> (8 * first));
+  Place(record, address, size).set(value);
 }
 
 // --- Signals that wait
@@ -197,8 +181,7 @@ using namespace deadheat::record;
 // A moment for signal handlers is a value hook, or any time while invisible code runs.
 void __dh_rec_attend(DhRecord* record) {
   if (record->inside != 0) return;
-  __atomic_store_n(&record->attention, 0u, __ATOMIC_RELAXED);
-  record->table = record->own_table;
+  __atomic_store_n(&record->attention, uint64_t{0}, __ATOMIC_RELAXED);
   if (lane::signals_pending == 0 || lane::deliver_pending_signals == nullptr) return;
   uint32_t const was_invisible = record->invisible;
   uint32_t const depth = record->depth;
@@ -214,11 +197,14 @@ void __dh_rec_load_slow(DhRecord* record, uint64_t address, uint64_t value, uint
   value_any(record, address, value, size);
 }
 
-void __dh_rec_store_slow(DhRecord* record, uint64_t address, uint64_t value, uint32_t size) {
-  // The hook has counted it in the hash already.
-  uint64_t const hash = record->hash;
-  store_any(record, address, value, size);
-  record->hash = hash;
+void __dh_rec_load_words_slow(DhRecord* record, uint64_t address, DhPair words) {
+  __dh_rec_load_slow(record, address, words[0], 8);
+  __dh_rec_load_slow(record, address + 8, words[1], 8);
+}
+
+void __dh_rec_store_words_slow(DhRecord* record, uint64_t address, DhPair words) {
+  Place(record, address, 8).set(words[0]);
+  Place(record, address + 8, 8).set(words[1]);
 }
 
 void __dh_rec_load_any(const void* address, uint64_t value, uint32_t size) {

@@ -7,8 +7,16 @@ namespace deadheat::record {
 
 extern DhArena* arena;  // null while nothing is recorded
 
-// What threads that are not recorded use: its ring leads nowhere.
-extern DhRecord discard;
+// What threads that are not recorded use: its ring leads nowhere, its predictor is anybody's.
+struct Unrecorded {
+  union {
+    DhRecord record;
+    uint8_t page[kDhSlotHeaderBytes];
+  };
+  uint8_t image[kDhImageBytes + kDhImageSlack];
+};
+extern Unrecorded unrecorded;
+inline constexpr DhRecord& discard = unrecorded.record;
 
 enum Tag : uint8_t {
   kTagValue = 0,  // to 3
@@ -107,8 +115,19 @@ class Item {
   uint8_t* at_;
 };
 
-// A synchronisation happens now: draws its number and logs it. Nothing if the thread is not recorded.
-void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra);
+// A synchronisation happens now. Its number is drawn while nobody else can synchronise by the same object;
+// to log it, later, is the thread's own business. Nothing if the thread is not recorded.
+// A fence for the thread in any case.
+inline uint64_t draw_number(const DhRecord* record) {
+  if (__builtin_expect(record->is_off == 0, 1))
+    return __atomic_fetch_add(&arena->next_number, 1, __ATOMIC_SEQ_CST);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  return 0;
+}
+void log_sequencer(DhRecord* record, uint64_t number, uint8_t kind, uint64_t object, uint64_t extra);
+inline void sequence(DhRecord* record, uint8_t kind, uint64_t object, uint64_t extra) {
+  log_sequencer(record, draw_number(record), kind, object, extra);
+}
 
 // The end of a thread's stream.
 enum EndKind : uint8_t { kThreadEnded = 0, kProcessEnded = 1, kStopped = 2 };
@@ -132,8 +151,5 @@ class Inside {
   void leave();
   DhRecord* record_;
 };
-
-// The table of a thread that has a signal to deliver: no value is ever found in it.
-extern DhGranule* empty_table;
 
 }  // namespace deadheat::record

@@ -22,27 +22,22 @@ DH_ALWAYS_INLINE void reload(Copies at) {
   at.hash = record->hash;
 }
 
-// Read anew by every hook: a signal handler may have changed it, to be noticed.
-DH_ALWAYS_INLINE DhGranule* table_of(DhRecord* record) {
-  return *const_cast<DhGranule* volatile*>(&record->table);
+// Read anew by every hook: a signal handler may have set it, to be noticed.
+DH_ALWAYS_INLINE uint64_t attention_of(const DhRecord* record) {
+  return *const_cast<const volatile uint64_t*>(&record->attention);
 }
 
-// The bytes at `address` as the predictor has them; null if it does not. An access that may cross into the
-// next granule is the slow path's business if it does.
-template <class T, bool kMayCross>
-DH_ALWAYS_INLINE T* known(DhRecord* record, uint64_t address) {
-  DhGranule* const granule = dh_granule_of(table_of(record), address);
-  bool const within = !kMayCross || (address & 7) <= 8 - sizeof(T);
-  uint64_t const start = sizeof(T) == 8 && !kMayCross ? address : address & ~uint64_t{7};
-  if (__builtin_expect(!within || granule->address != start, 0)) return nullptr;
-  uint64_t const offset = sizeof(T) == 8 ? 0 : address & 7;
-  return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(&granule->bytes) + offset);
+template <class T>
+DH_ALWAYS_INLINE T guessed(DhRecord* record, uint64_t address) {
+  T bytes;
+  __builtin_memcpy_inline(&bytes, dh_image_at(record, address), sizeof bytes);
+  return bytes;
 }
 
-template <class T, bool kMayCross = false>
+template <class T>
 DH_ALWAYS_INLINE void load(uint64_t address, uint64_t value, Copies at) {
-  const T* const bytes = known<T, kMayCross>(at.record, address);
-  if (__builtin_expect(bytes != nullptr && *bytes == static_cast<T>(value), 1)) {
+  auto const difference = static_cast<T>(guessed<T>(at.record, address) ^ static_cast<T>(value));
+  if (__builtin_expect((difference | attention_of(at.record)) == 0, 1)) {
     at.record->run = ++at.run;
     return;
   }
@@ -62,63 +57,62 @@ DH_ALWAYS_INLINE uint64_t relaxed_load(void* address, Copies at) {
   return value;
 }
 
-template <class T, bool kMayCross = false>
+template <class T>
 DH_ALWAYS_INLINE void store(uint64_t address, uint64_t value, Copies at) {
   at.hash = dh_record_mix(at.hash, address, value);
   at.record->hash = at.hash;
-  T* const bytes = known<T, kMayCross>(at.record, address);
-  if (__builtin_expect(bytes != nullptr, 1))
-    *bytes = static_cast<T>(value);
-  else
-    __dh_rec_store_slow(at.record, address, value, sizeof(T));
+  T const bytes = static_cast<T>(value);
+  __builtin_memcpy_inline(dh_image_at(at.record, address), &bytes, sizeof bytes);
 }
 
-// Several words in a row, of a vector: one test for all of them. Words that lie in two granules each, and
-// those at the end of the table, whose successors are never filled, are the slow path's business.
-template <uint32_t kWords>
-struct Words {
-  uint64_t word[kWords];
+// Words in a row, of a vector, compared and stored without taking them out of it: one test for all of them.
+// Where the predictor ends between two of them is the slow path's business.
+template <uint32_t kPairs>
+struct Pairs {
+  DhPair pair[kPairs];
 };
 
-// A granule, compared as a whole: the words come out of a vector and need not leave it.
-typedef uint64_t Pair __attribute__((vector_size(16)));
-typedef int32_t Quarters __attribute__((vector_size(16)));
-typedef float MaskOperand __attribute__((vector_size(16)));
-static_assert(sizeof(DhGranule) == sizeof(Pair));
+typedef char Bytes __attribute__((vector_size(16)));
 
-DH_ALWAYS_INLINE bool is_zero(Pair pair) {
-  return __builtin_ia32_movmskps((MaskOperand)((Quarters)pair == Quarters{})) == 15;
+template <uint32_t kPairs, bool kAligned>
+DH_ALWAYS_INLINE bool is_at_end(uint64_t address) {
+  return (!kAligned || kPairs > 1) && (address & kDhImageMask) > kDhImageBytes - 16 * kPairs;
 }
 
-template <uint32_t kWords, bool kMayCross>
-DH_ALWAYS_INLINE void load_words(uint64_t address, Words<kWords> value, Copies at) {
-  const DhGranule* const granule = dh_granule_of(table_of(at.record), address);
-  Pair difference = {kMayCross ? address & 7 : 0, 0};
-  for (uint32_t i = 0; i < kWords; ++i) {
-    Pair known;
-    __builtin_memcpy_inline(&known, __builtin_assume_aligned(&granule[i], 16), sizeof known);
-    difference |= known ^ Pair { address + 8 * i, value.word[i] };
+template <uint32_t kPairs, bool kAligned>
+DH_ALWAYS_INLINE void load_words(uint64_t address, Pairs<kPairs> value, Copies at) {
+  Bytes same = ~Bytes{};
+  for (uint32_t i = 0; i < kPairs; ++i) {
+    Bytes guess;
+    __builtin_memcpy_inline(&guess, dh_image_at(at.record, address) + 16 * i, sizeof guess);
+    same &= guess == (Bytes)value.pair[i];
   }
-  if (__builtin_expect(is_zero(difference), 1)) {
-    at.record->run = at.run += kWords;
+  uint64_t const different = static_cast<uint64_t>(__builtin_ia32_pmovmskb128(same)) ^ 0xffff;
+  if (__builtin_expect((different | attention_of(at.record)) == 0 && !is_at_end<kPairs, kAligned>(address),
+                       1)) {
+    at.record->run = at.run += 2 * kPairs;
     return;
   }
-  for (uint32_t i = 0; i < kWords; ++i) __dh_rec_load_slow(at.record, address + 8 * i, value.word[i], 8);
+  for (uint32_t i = 0; i < kPairs; ++i) __dh_rec_load_words_slow(at.record, address + 16 * i, value.pair[i]);
   reload(at);
 }
 
-template <uint32_t kWords, bool kMayCross>
-DH_ALWAYS_INLINE void store_words(uint64_t address, Words<kWords> value, Copies at) {
-  for (uint32_t i = 0; i < kWords; ++i) at.hash = dh_record_mix(at.hash, address + 8 * i, value.word[i]);
+template <uint32_t kPairs, bool kAligned>
+DH_ALWAYS_INLINE void store_words(uint64_t address, Pairs<kPairs> value, Copies at) {
+  if constexpr (kPairs == 1) {
+    at.hash = dh_record_mix2(at.hash, address, value.pair[0][0], value.pair[0][1]);
+  } else {
+    uint64_t const words[] = {value.pair[0][0], value.pair[0][1], value.pair[1][0], value.pair[1][1]};
+    at.hash = dh_record_mix4(at.hash, address, words);
+  }
   at.record->hash = at.hash;
-  DhGranule* const granule = dh_granule_of(table_of(at.record), address);
-  uint64_t difference = kMayCross ? address & 7 : 0;
-  for (uint32_t i = 0; i < kWords; ++i) difference |= granule[i].address ^ (address + 8 * i);
-  if (__builtin_expect(difference == 0, 1)) {
-    for (uint32_t i = 0; i < kWords; ++i) granule[i].bytes = value.word[i];
+  if (__builtin_expect(is_at_end<kPairs, kAligned>(address), 0)) {
+    for (uint32_t i = 0; i < kPairs; ++i)
+      __dh_rec_store_words_slow(at.record, address + 16 * i, value.pair[i]);
     return;
   }
-  for (uint32_t i = 0; i < kWords; ++i) __dh_rec_store_slow(at.record, address + 8 * i, value.word[i], 8);
+  for (uint32_t i = 0; i < kPairs; ++i)
+    __builtin_memcpy_inline(dh_image_at(at.record, address) + 16 * i, &value.pair[i], sizeof(DhPair));
 }
 
 }  // namespace deadheat::record
