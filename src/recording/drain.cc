@@ -24,6 +24,7 @@ namespace {
 
 constexpr auto kFlushAfter = std::chrono::milliseconds(200);
 constexpr unsigned kLongestRest = 20;
+constexpr double kFast = 16e6;                  // bytes a second that a thread logs
 constexpr std::uint32_t kMaxThreads = 1 << 28;  // more cannot have been
 
 static_assert(kMaxItemBytes == kDhRingSlack);
@@ -134,6 +135,9 @@ void Drain::look_at(std::uint32_t index) {
 bool Drain::take(std::uint32_t index, std::uint64_t size, const std::string& tail) {
   Slot& slot = slots_[index];
   DhRecord& record = arena_.slot(index);
+  const double seconds = std::chrono::duration<double>(Time::now() - slot.flushed).count();
+  const bool is_fast = static_cast<double>(size) > kFast * seconds && size >= kUsualChunkBytes;
+  log_->set_level(is_fast ? options_.quick_level : options_.level);
   do {
     const std::uint64_t part = std::min<std::uint64_t>(size, kUsualChunkBytes);
     size -= part;

@@ -71,6 +71,10 @@ Status LogWriter::write(std::span<const char> bytes) {
   return Nothing{};
 }
 
+void LogWriter::set_level(int level) {
+  ZSTD_CCtx_setParameter(buffers_->context, ZSTD_c_compressionLevel, level);
+}
+
 Status LogWriter::append(ThreadId thread, std::uint64_t offset, std::span<const char> raw) {
   DEADHEAT_CHECK(!raw.empty() && raw.size() <= kMaxChunkBytes);
   std::vector<char>& chunk = buffers_->chunk;

@@ -22,6 +22,8 @@ class LogWriter {
 
   // All of the chunk or, on an error, nothing of it. REQUIRES: 1 to kMaxChunkBytes bytes.
   Status append(ThreadId thread, std::uint64_t offset, std::span<const char> raw);
+  // From the next chunk on.
+  void set_level(int level);
   // Of the file.
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t raw_bytes() const { return raw_bytes_; }
