@@ -1,8 +1,11 @@
 // deadheat replay: run a recording again, say whether every region did what it did when it was recorded, and
 // look around.
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -132,7 +135,8 @@ class ReplayCommand : public Command {
     replay::Printer printer((*world)->program(), printed, [](std::string_view line) {
       // Not fmt::print: no exception may pass through replayed frames.
       std::fwrite(line.data(), 1, line.size(), stdout);
-      std::fputc('\n', stdout);
+      // A reader that has seen enough: nothing is left to do.
+      if (std::fputc('\n', stdout) == EOF && errno == EPIPE) _exit(128 + SIGPIPE);
     });
     replay::Observer nobody;
     if (!printed_.empty()) (*world)->add(printer);

@@ -2,6 +2,7 @@
 // command.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,14 +121,20 @@ int dispatch(std::vector<std::string> words) {
   return kExitUsage;
 }
 
-// False, with a message, if what was printed cannot be delivered.
-bool flush_output() {
+// What was printed cannot be delivered, because of `error` (0: unknown): the exit code. A reader that has
+// seen enough (`| head`) is no failure to talk about; the code is what a shell says of a program that SIGPIPE
+// ends.
+int undelivered(int error) {
+  if (error == EPIPE) return 128 + SIGPIPE;
+  complain(fmt::format("standard output: cannot write{}",
+                       error == 0 ? "" : fmt::format(": {}", std::strerror(error))));
+  return kExitUsage;
+}
+
+int flush_output() {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
-  if (flushed && std::ferror(stdout) == 0) return true;
-  complain(fmt::format("standard output: cannot write{}",
-                       errno == 0 ? "" : fmt::format(": {}", std::strerror(errno))));
-  return false;
+  return flushed && std::ferror(stdout) == 0 ? kExitClean : undelivered(errno);
 }
 
 }  // namespace
@@ -141,16 +148,14 @@ int main(int argc, char** argv) {
   }
   try {
     deadheat::cli::start_signal_handling();
-    int code = deadheat::cli::dispatch({argv + 1, argv + argc});
+    const int code = deadheat::cli::dispatch({argv + 1, argv + argc});
     // Output that cannot be delivered is a failure, not a success with nothing to show.
-    if (code == 0 && !deadheat::cli::flush_output()) code = deadheat::cli::kExitUsage;
-    return code;
+    return code == 0 ? deadheat::cli::flush_output() : code;
   } catch (const std::system_error& fault) {
     // fmt throws when standard output takes no more; everything else returns its errors.
-    deadheat::cli::complain(std::ferror(stdout) != 0
-                                ? fmt::format("standard output: cannot write: {}", fault.code().message())
-                                : fmt::format("internal fault: {}", fault.what()));
-    return std::ferror(stdout) != 0 ? deadheat::cli::kExitUsage : deadheat::cli::kExitFault;
+    if (std::ferror(stdout) != 0) return deadheat::cli::undelivered(fault.code().value());
+    deadheat::cli::complain(fmt::format("internal fault: {}", fault.what()));
+    return deadheat::cli::kExitFault;
   } catch (const std::exception& fault) {
     deadheat::cli::complain(fmt::format("internal fault: {}", fault.what()));
     return deadheat::cli::kExitFault;

@@ -340,7 +340,7 @@ TEST(Reader, AnEarlierVersionHasNoCodedSequencers) {
   std::string error;
   EXPECT_TRUE(items_of(*Reader::of_log(log, "r/log"), ThreadId(0), &error).empty());
   EXPECT_THAT(error, HasSubstr("expected an item's tag, found 13"));
-  log[8] = 4;
+  log[8] = kVersion + 1;
   EXPECT_FALSE(Reader::of_log(log, "r/log").ok());
 }
 
@@ -496,8 +496,8 @@ TEST(Reader, FoldersThatAreNoRecordingAreRefused) {
   EXPECT_THAT(with_description(""), HasSubstr("recording.json: expected JSON"));
   EXPECT_THAT(with_description("[]"), HasSubstr("expected a JSON object, found array"));
   EXPECT_THAT(with_description("{}"), HasSubstr("expected a member \"format\", found none"));
-  EXPECT_THAT(with_description(R"({"format": 4})"),
-              HasSubstr("expected format version 3, found 4: written by a newer"));
+  EXPECT_THAT(with_description(R"({"format": 5})"),
+              HasSubstr("expected format version 4, found 5: written by a newer"));
   EXPECT_THAT(with_description(R"({"format": "1"})"),
               HasSubstr("expected an integer as \"format\", found \"1\""));
   EXPECT_THAT(with_description(R"({"format": 1, "command": [1]})"),
@@ -515,7 +515,7 @@ TEST(Reader, FoldersThatAreNoRecordingAreRefused) {
   std::string log = read_file(folder + "/log");
   log[8] = 9;
   write_file(folder + "/log", log);
-  EXPECT_THAT(message(), HasSubstr("log: byte 8: expected format version 3, found 9"));
+  EXPECT_THAT(message(), HasSubstr("log: byte 8: expected format version 4, found 9"));
   write_file(folder + "/log", "#!/bin/sh");
   EXPECT_THAT(message(), HasSubstr("log: byte 0: expected the log of a recording"));
   std::filesystem::remove(folder + "/log");

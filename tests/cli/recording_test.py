@@ -73,6 +73,16 @@ class Run(RecordingTest):
         self.assertGreater(description["pid"], 1)
         self.assert_sound("4 threads", "exit code 7")
 
+    def test_a_reader_that_has_seen_enough_is_no_error(self):
+        self.assertEqual(self.record("threads", "2", "values", "100000"), 0)
+        dump = subprocess.Popen([DEADHEAT, "recording", "dump", "r"], cwd=self.folder, env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        dump.stdout.read(100)
+        dump.stdout.close()
+        self.assertEqual(dump.stderr.read(), b"")
+        dump.stderr.close()
+        self.assertEqual(dump.wait(60), 128 + signal.SIGPIPE)
+
     def test_quiet_and_json(self):
         self.assertEqual(self.record(options=["--quiet", "--json", "out.json"]), 0)
         self.assertEqual(self.err, "")
