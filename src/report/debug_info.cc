@@ -187,12 +187,24 @@ class DebugInfo::Impl {
 
   std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address) {
     if (!context_) return std::nullopt;
-    llvm::DWARFUnit* unit = context_->getCompileUnitForDataAddress(address);
-    DWARFDie variable = unit != nullptr ? unit->getVariableForAddress(address) : DWARFDie();
-    bool const computed = !variable;
-    if (computed) variable = computed_from(start);
+    llvm::DWARFUnit* const unit = context_->getCompileUnitForDataAddress(address);
+    if (DWARFDie variable = unit != nullptr ? unit->getVariableForAddress(address) : DWARFDie())
+      return details_of(variable, address - start, true);
+    // The optimiser keeps a bool that has one value and one other as whether it has changed; what the
+    // variable is then is a formula that begins with the address.
+    return details_of(find_variable(start, Place::kAddress), 0, false);
+  }
+
+  std::optional<DataDetails> thread_local_data(std::uint64_t start, std::uint64_t offset) {
+    if (!context_) return std::nullopt;
+    return details_of(find_variable(start, Place::kThreadLocal), offset - start, true);
+  }
+
+ private:
+  enum class Place { kAddress, kThreadLocal };
+
+  static std::optional<DataDetails> details_of(DWARFDie variable, std::uint64_t offset, bool with_part) {
     if (!variable) return std::nullopt;
-    unit = variable.getDwarfUnit();
     DataDetails details;
     DWARFDie declared = variable;
     if (DWARFDie other = variable.getAttributeValueAsReferencedDie(dwarf::DW_AT_specification))
@@ -200,17 +212,15 @@ class DebugInfo::Impl {
     details.declared.file =
         declared.getDeclFile(llvm::DILineInfoSpecifier::FileLineInfoKind::RelativeFilePath);
     details.declared.line = static_cast<int>(declared.getDeclLine());
-    if (const char* directory = unit->getCompilationDir()) details.declared.directory = directory;
+    if (const char* directory = variable.getDwarfUnit()->getCompilationDir())
+      details.declared.directory = directory;
     DWARFDie type = type_of(variable);
     if (!type) type = type_of(declared);
-    if (address >= start && !computed) PartFinder(details).walk(type, address - start);
+    if (with_part) PartFinder(details).walk(type, offset);
     return details;
   }
 
- private:
-  // The variable whose value is computed from what stands at `address`: the optimiser keeps a bool that has
-  // one value and one other as whether it has changed.
-  DWARFDie computed_from(std::uint64_t address) {
+  DWARFDie find_variable(std::uint64_t start, Place place) {
     for (const std::unique_ptr<llvm::DWARFUnit>& unit : context_->compile_units()) {
       for (const llvm::DWARFDebugInfoEntry& entry : unit->dies()) {
         if (entry.getTag() != dwarf::DW_TAG_variable) continue;
@@ -221,23 +231,47 @@ class DebugInfo::Impl {
           continue;
         }
         for (const llvm::DWARFLocationExpression& location : *locations) {
-          if (first_address(*unit, location) == address) return die;
+          if (begins_with(*unit, location, place) == start) return die;
         }
       }
     }
     return {};
   }
 
-  static std::optional<std::uint64_t> first_address(llvm::DWARFUnit& unit,
-                                                    const llvm::DWARFLocationExpression& location) {
+  // The address, or the thread-local one, that the expression begins with.
+  static std::optional<std::uint64_t> begins_with(llvm::DWARFUnit& unit,
+                                                  const llvm::DWARFLocationExpression& location,
+                                                  Place place) {
     llvm::DataExtractor const data(llvm::toStringRef(location.Expr), true, unit.getAddressByteSize());
     llvm::DWARFExpression const expression(data, unit.getAddressByteSize(), unit.getFormParams().Format);
-    auto const first = expression.begin();
-    if (first == expression.end() || first->isError()) return std::nullopt;
-    if (first->getCode() == dwarf::DW_OP_addr) return first->getRawOperand(0);
-    if (first->getCode() != dwarf::DW_OP_addrx) return std::nullopt;
-    auto const item = unit.getAddrOffsetSectionItem(static_cast<std::uint32_t>(first->getRawOperand(0)));
-    return item ? std::optional(item->Address) : std::nullopt;
+    auto next = expression.begin();
+    if (next == expression.end() || next->isError()) return std::nullopt;
+    std::uint8_t const code = next->getCode();
+    bool const indexed = code == dwarf::DW_OP_addrx || code == dwarf::DW_OP_constx;
+    std::uint64_t value = 0;
+    switch (code) {
+      case dwarf::DW_OP_addr:
+      case dwarf::DW_OP_addrx:
+      case dwarf::DW_OP_const4u:
+      case dwarf::DW_OP_const8u:
+      case dwarf::DW_OP_constx:
+        value = next->getRawOperand(0);
+        break;
+      default:
+        return std::nullopt;
+    }
+    if (indexed) {
+      auto const item = unit.getAddrOffsetSectionItem(static_cast<std::uint32_t>(value));
+      if (!item) return std::nullopt;
+      value = item->Address;
+    }
+    ++next;
+    bool const thread_local_one = next != expression.end() && !next->isError() &&
+                                  (next->getCode() == dwarf::DW_OP_GNU_push_tls_address ||
+                                   next->getCode() == dwarf::DW_OP_form_tls_address);
+    bool const is_address = code == dwarf::DW_OP_addr || code == dwarf::DW_OP_addrx;
+    bool const wanted = place == Place::kThreadLocal ? thread_local_one : is_address && !thread_local_one;
+    return wanted ? std::optional(value) : std::nullopt;
   }
 
   llvm::object::OwningBinary<llvm::object::ObjectFile> file_;
@@ -253,6 +287,10 @@ std::optional<CompileUnit> DebugInfo::unit_of_code(std::uint64_t address) {
 
 std::optional<DataDetails> DebugInfo::data(std::uint64_t start, std::uint64_t address) {
   return impl_->data(start, address);
+}
+
+std::optional<DataDetails> DebugInfo::thread_local_data(std::uint64_t start, std::uint64_t offset) {
+  return impl_->thread_local_data(start, offset);
 }
 
 }  // namespace deadheat::report

@@ -39,6 +39,8 @@ class DebugInfo {
   std::optional<CompileUnit> unit_of_code(std::uint64_t address);
   // `start`: where the variable starts; `address`: the byte that is asked for.
   std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address);
+  // The same among the module's thread-local variables.
+  std::optional<DataDetails> thread_local_data(std::uint64_t start, std::uint64_t offset);
 
  private:
   class Impl;

@@ -62,8 +62,12 @@ std::string variable_text(const Variable& variable) {
     case VariableKind::kGlobal:
     case VariableKind::kThreadLocal: {
       std::string name = short_function(variable.member.empty() ? variable.name : variable.member);
-      text = name.empty() ? std::string("a global") : name;
       std::string_view kind = variable.kind == VariableKind::kGlobal ? "global" : "thread-local";
+      if (name.empty()) {
+        text = variable.kind == VariableKind::kGlobal ? "a global" : "a thread-local variable";
+        break;
+      }
+      text = name;
       text += variable.member.empty()
                   ? fmt::format(" ({}{}", kind, size)
                   : fmt::format(" (in {} {}{}", kind, short_function(variable.name), size);

@@ -114,6 +114,7 @@ RawVariable variable_of(const Json& object) {
   if (object.contains("thread")) variable.thread = small_of(object, "thread", 0);
   variable.stack = stack_of(object, "stack");
   variable.freed = stack_of(object, "freed");
+  variable.module = number_of(object, "module", 0);
   return variable;
 }
 

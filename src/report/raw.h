@@ -79,8 +79,10 @@ struct RawVariable {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
   std::optional<std::uint32_t> thread;
-  RawStack stack;  // of the allocation
-  RawStack freed;  // of the deallocation, if it is gone already
+  RawStack stack;            // of the allocation
+  RawStack freed;            // of the deallocation, if it is gone already
+  std::uint64_t module = 0;  // an address in the module of a thread-local variable; `address` is then where
+                             // the module's thread-local variables begin
 };
 
 struct RawRace {

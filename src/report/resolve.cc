@@ -69,14 +69,12 @@ class Resolver {
     if (raw.kind == VariableKind::kGlobal || (raw.kind == VariableKind::kUnknown && raw.address == 0)) {
       if (auto symbol = data(address)) {
         variable.kind = VariableKind::kGlobal;
-        variable.name = symbol->first.name;
-        if (!symbol->first.part.empty()) variable.member = symbol->first.name + symbol->first.part;
-        scalar_ = symbol->first.scalar;
-        scalar_size_ = symbol->first.scalar_size;
-        variable.size = symbol->first.size;
-        variable.address = symbol->first.start + symbol->second;
-        variable.declared = symbol->first.declared;
+        describe(variable, symbol->first, symbol->second);
       }
+    }
+    if (raw.kind == VariableKind::kThreadLocal) {
+      variable.address = address;
+      if (auto symbol = thread_local_data(raw, address)) describe(variable, *symbol, raw.address);
     }
     if (address >= variable.address) variable.offset = address - variable.address;
     return variable;
@@ -125,6 +123,23 @@ class Resolver {
   }
 
  private:
+  // `base`: where the symbol's addresses are counted from.
+  void describe(Variable& variable, const DataSymbol& symbol, std::uint64_t base) {
+    variable.name = symbol.name;
+    if (!symbol.part.empty()) variable.member = symbol.name + symbol.part;
+    scalar_ = symbol.scalar;
+    scalar_size_ = symbol.scalar_size;
+    variable.size = symbol.size;
+    variable.address = symbol.start + base;
+    variable.declared = symbol.declared;
+  }
+
+  std::optional<DataSymbol> thread_local_data(const RawVariable& raw, std::uint64_t address) {
+    const RawModule* module = log_.module_of(raw.module);
+    if (module == nullptr || address < raw.address) return std::nullopt;
+    return symbolizer_.thread_local_data(module->path, address - raw.address, module->build_id);
+  }
+
   // The symbol and the load bias of its module.
   std::optional<std::pair<DataSymbol, std::uint64_t>> data(std::uint64_t address) {
     const RawModule* module = log_.module_of(address);

@@ -2,7 +2,9 @@
 
 #include <llvm/DebugInfo/DIContext.h>
 #include <llvm/DebugInfo/Symbolize/Symbolize.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/Object/BuildID.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Object/ObjectFile.h>
 
 #include <algorithm>
@@ -92,16 +94,49 @@ class Symbolizer::Impl {
     symbol.declared.file = known(global->DeclFile);
     symbol.declared.line = static_cast<int>(global->DeclLine);
     if (symbol.declared.line == 0) symbol.declared.file.clear();
-    if (auto details = debug_info(module).data(symbol.start, address)) {
-      if (!details->declared.file.empty()) symbol.declared = details->declared;
-      symbol.part = details->part;
-      symbol.scalar = details->scalar;
-      symbol.scalar_size = details->scalar_size;
-    }
+    add(debug_info(module).data(symbol.start, address), symbol);
     return symbol;
   }
 
+  std::optional<DataSymbol> thread_local_data(const std::string& module, std::uint64_t offset,
+                                              const std::string& build_id) {
+    if (!usable(module, build_id)) return std::nullopt;
+    auto file = llvm::object::ObjectFile::createObjectFile(module);
+    if (!file) {
+      llvm::consumeError(file.takeError());
+      return std::nullopt;
+    }
+    const auto* elf = llvm::dyn_cast<llvm::object::ELFObjectFileBase>(file->getBinary());
+    if (elf == nullptr) return std::nullopt;
+    for (const llvm::object::ELFSymbolRef symbol : elf->symbols()) {
+      if (symbol.getELFType() != llvm::ELF::STT_TLS) continue;
+      llvm::Expected<std::uint64_t> start = symbol.getValue();
+      llvm::Expected<llvm::StringRef> name = symbol.getName();
+      if (!start || !name) {
+        llvm::consumeError(start.takeError());
+        llvm::consumeError(name.takeError());
+        continue;
+      }
+      if (offset < *start || offset - *start >= symbol.getSize()) continue;
+      DataSymbol found;
+      found.name = llvm::demangle(*name);
+      found.start = *start;
+      found.size = symbol.getSize();
+      add(debug_info(module).thread_local_data(found.start, offset), found);
+      return found;
+    }
+    return std::nullopt;
+  }
+
  private:
+  static void add(std::optional<DataDetails> details, DataSymbol& symbol) {
+    if (!details) return;
+    if (!details->declared.file.empty()) symbol.declared = details->declared;
+    symbol.part = details->part;
+    symbol.scalar = details->scalar;
+    symbol.scalar_size = details->scalar_size;
+  }
+
   static Location location(const llvm::DILineInfo& info) {
     Location location;
     location.function = without_version(known(info.FunctionName));
@@ -167,6 +202,11 @@ const Stack& Symbolizer::code(const std::string& module, std::uint64_t address, 
 std::optional<DataSymbol> Symbolizer::data(const std::string& module, std::uint64_t address,
                                            const std::string& build_id) {
   return impl_->data(module, address, build_id);
+}
+
+std::optional<DataSymbol> Symbolizer::thread_local_data(const std::string& module, std::uint64_t offset,
+                                                        const std::string& build_id) {
+  return impl_->thread_local_data(module, offset, build_id);
 }
 
 }  // namespace deadheat::report

@@ -41,6 +41,9 @@ class Symbolizer {
   // The variable that holds this virtual address.
   std::optional<DataSymbol> data(const std::string& module, std::uint64_t address,
                                  const std::string& build_id = "");
+  // The same for thread-local variables: where they stand among those of the module.
+  std::optional<DataSymbol> thread_local_data(const std::string& module, std::uint64_t offset,
+                                              const std::string& build_id = "");
 
  private:
   class Impl;

@@ -77,6 +77,16 @@ class SymbolizerTest : public testing::Test {
     for (auto [key, value] : found) addresses_[key] = value - base;
   }
 
+  // Compiles NAME.cc; where `symbol` is, the file itself says.
+  void build_quietly(const std::string& name, const std::string& symbol) {
+    module_ = folder_ + "/" + name;
+    run("cd " + folder_ + " && " + DEADHEAT_TEST_CXX + " -O2 -g -fuse-ld=lld-19 " + name + ".cc -o " + name);
+    std::istringstream symbols(run("nm " + module_ + " | grep -w -e " + symbol + " -e _ZL[0-9]*" + symbol));
+    std::string address;
+    symbols >> address;
+    addresses_[symbol] = std::stoull(address, nullptr, 16);
+  }
+
   static std::string run(const std::string& command) {
     std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
     std::string text;
@@ -154,16 +164,30 @@ TEST_F(SymbolizerTest, AFlagThatTheOptimiserTurnedAroundHasADeclaration) {
       if (count > 1) stop();
       return going ? 0 : 1;
     })";
-  module_ = folder_ + "/flag";
-  run("cd " + folder_ + " && " + DEADHEAT_TEST_CXX + " -O2 -g -fuse-ld=lld-19 flag.cc -o flag");
-  std::istringstream symbols(run("nm " + module_ + " | grep going"));
-  std::string address;
-  symbols >> address;
-  addresses_["going"] = std::stoull(address, nullptr, 16);
+  build_quietly("flag", "going");
   EXPECT_EQ(data("going").name, "going");
   EXPECT_EQ(data("going").declared.file, "flag.cc");
   EXPECT_EQ(data("going").declared.line, 2);
   EXPECT_EQ(data("going").scalar, Scalar::kUnknown);
+}
+
+TEST_F(SymbolizerTest, ThreadLocalVariablesAreNamedByWhereTheyStandAmongThem) {
+  std::ofstream(folder_ + "/locals.cc") << R"(
+    thread_local int other = 1;
+    struct Mine { short a; double b[2]; };
+    thread_local Mine mine[2];
+    int main() { return other + mine[1].a; })";
+  build_quietly("locals", "mine");
+  std::uint64_t const start = addresses_.at("mine");
+  auto symbol = symbolizer_.thread_local_data(module_, start + 24 + 16);
+  ASSERT_TRUE(symbol.has_value());
+  EXPECT_EQ(symbol->name, "mine");
+  EXPECT_EQ(symbol->part, "[1].b[1]");
+  EXPECT_EQ(symbol->start, start);
+  EXPECT_EQ(symbol->size, 48u);
+  EXPECT_EQ(symbol->scalar, Scalar::kFloat);
+  EXPECT_EQ(symbol->declared.line, 4);
+  EXPECT_FALSE(symbolizer_.thread_local_data(module_, 1 << 20).has_value());
 }
 
 TEST_F(SymbolizerTest, WithoutDebugInformationTheFunctionRemains) {

@@ -186,4 +186,17 @@ bool orders_by_itself(uintptr_t address) {
          address >= __atomic_load_n(&told_begin, __ATOMIC_RELAXED);
 }
 
+ThreadLocals executables_thread_locals(uintptr_t thread_pointer) {
+  const auto* const segment = reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR));
+  uint64_t const count = segment != nullptr ? getauxval(AT_PHNUM) : 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (segment[i].p_type != PT_TLS || segment[i].p_memsz == 0) continue;
+    uintptr_t const align = segment[i].p_align != 0 ? segment[i].p_align : 1;
+    uintptr_t const first = -segment[i].p_vaddr & (align - 1);
+    uintptr_t const below = ((segment[i].p_memsz - first + align - 1) & ~(align - 1)) + first;
+    return {thread_pointer - below, segment[i].p_memsz};
+  }
+  return {thread_pointer, 0};
+}
+
 }  // namespace deadheat::platform

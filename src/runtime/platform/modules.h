@@ -4,6 +4,7 @@
 // for us.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 namespace deadheat::platform {
@@ -19,6 +20,14 @@ struct Module {
 unsigned read_modules();
 const Module* module_at(uintptr_t address);
 const Module& module_number(unsigned index);
+
+// Where the executable's thread-local variables of a thread begin; how many bytes they have. On this machine
+// they stand directly below the thread pointer, which is what a pthread_t is.
+struct ThreadLocals {
+  uintptr_t begin;
+  size_t size;
+};
+ThreadLocals executables_thread_locals(uintptr_t thread_pointer);
 
 // Is this an address in code that guards what it allocates by locks of its own, which nobody can see? The
 // dynamic loader (thread-local storage, the list of libraries), and what `let_order_by_itself` was told of.

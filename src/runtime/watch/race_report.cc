@@ -1,5 +1,6 @@
 #include "runtime/watch/race_report.h"
 
+#include <sys/auxv.h>
 #include <sys/uio.h>
 
 #include "runtime/platform/benign_ranges.h"
@@ -185,13 +186,38 @@ void search_stack(const Thread* thread, StackSearch* s) {
   }
 }
 
+struct ThreadLocalSearch {
+  uintptr_t address;
+  const Thread* owner;
+  uintptr_t begin;
+};
+
+void search_thread_locals(const Thread* thread, ThreadLocalSearch* s) {
+  if (!thread->handle_known || s->owner != nullptr) return;
+  auto const locals = platform::executables_thread_locals(static_cast<uintptr_t>(thread->handle));
+  if (s->address - locals.begin >= locals.size) return;
+  s->owner = thread;
+  s->begin = locals.begin;
+}
+
 // `freed`: the earlier access was its end.
 void append_variable(Text& text, uintptr_t address, bool freed) {
   text.append("\"var\":{");
   StackSearch search{address, nullptr, nullptr, 0, 0};
-  with_live_threads([&search](const Thread* first, uint32_t, uint32_t) {
-    for (const Thread* t = first; t != nullptr; t = t->next_live) search_stack(t, &search);
+  ThreadLocalSearch locals{address, nullptr, 0};
+  with_live_threads([&](const Thread* first, uint32_t, uint32_t) {
+    for (const Thread* t = first; t != nullptr; t = t->next_live) {
+      search_stack(t, &search);
+      search_thread_locals(t, &locals);
+    }
   });
+  if (locals.owner != nullptr) {
+    uintptr_t const executable = getauxval(AT_PHDR);
+    need_module(executable);
+    text.append("\"kind\":\"thread-local\",\"thread\":%u,\"addr\":\"0x%lx\",\"module\":\"0x%lx\"}",
+                locals.owner->info->id, locals.begin, executable);
+    return;
+  }
   HeapBlock block{};
   if (search.frame == nullptr &&
       (heap_find(address, &block) || (freed && heap_find_freed(address, &block)))) {
