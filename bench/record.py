@@ -9,6 +9,7 @@ of it was verified. Medians over the rounds; ratios of medians; geometric means 
     bench/record.py --rounds 1 sort queue   some programs
     bench/record.py --metric cpu            processor time: program and writer together
     bench/record.py --scale 400 --small     the small programs with four times their work
+    bench/record.py --threads 8 pbzip2      packages with eight worker threads (the small programs have two)
 
 Columns: time native; slowdown of ThreadSanitizer and of recording; the recording on disk; bits on disk per value hook
 (loads, results of calls, addresses) and per executed instruction of LLVM's IR; peak memory against native; processor time
@@ -122,6 +123,7 @@ def main():
     parser.add_argument("--small", action="store_true", help="skip the Debian packages")
     parser.add_argument("--no-replay", action="store_true")
     parser.add_argument("--scale", type=int, default=100, help="work of the small programs, in percent")
+    parser.add_argument("--threads", type=int, default=2, help="worker threads of the packages")
     parser.add_argument("--timeout", type=int, default=300)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -132,6 +134,9 @@ def main():
         raise BenchError(f"no program named {', '.join(sorted(unknown))}")
     workloads = [w for w in workloads if (w.name in arguments.programs if arguments.programs
                                           else not (arguments.small and w.real))]
+    for workload in workloads:
+        if workload.real:
+            workload.threads = arguments.threads
     if arguments.scale != 100:
         for workload in workloads:
             if not workload.real:

@@ -74,6 +74,7 @@ class Package(Workload):
 
     real = True
     packages = ()
+    threads = 2
 
     def build(self, variant, where):
         stamp = where.variant(variant) / f".{self.name}.built"
@@ -155,7 +156,7 @@ class Pbzip2(Package):
         return packed
 
     def command(self, variant, where):
-        options = ["-p2", "-q", "-k", "-c"] + (["-b3"] if self.direction == "compress" else ["-d"])
+        options = [f"-p{self.threads}", "-q", "-k", "-c"] + (["-b3"] if self.direction == "compress" else ["-d"])
         return [str(self.folder(variant, where, "pbzip2") / "pbzip2"), *options, str(self.input(where))]
 
 
@@ -168,7 +169,7 @@ class Zstd(Package):
             self.folder(variant, where, "zstd") / "programs", variant.build_environment())
 
     def command(self, variant, where):
-        return [str(self.folder(variant, where, "zstd") / "programs" / "zstd"), "-T2", "-9", "-q", "-c",
+        return [str(self.folder(variant, where, "zstd") / "programs" / "zstd"), f"-T{self.threads}", "-9", "-q", "-c",
                 str(text_input(where, 40))]
 
 
@@ -183,7 +184,7 @@ class Xz(Package):
         run(["make", jobs()], log, folder)
 
     def command(self, variant, where):
-        return [str(self.folder(variant, where, "xz-utils") / "src" / "xz" / "xz"), "-T2", "-1", "--block-size=1MiB",
+        return [str(self.folder(variant, where, "xz-utils") / "src" / "xz" / "xz"), f"-T{self.threads}", "-1", "--block-size=1MiB",
                 "-q", "-c", str(text_input(where, 20))]
 
 
@@ -207,7 +208,7 @@ class LevelDb(Package):
         subprocess.run(["rm", "-rf", str(self.database(variant, where))], check=True)
 
     def command(self, variant, where):
-        return [str(self.folder(variant, where, "leveldb") / "build" / "db_bench"), "--threads=2", "--num=60000",
+        return [str(self.folder(variant, where, "leveldb") / "build" / "db_bench"), f"--threads={self.threads}", "--num=60000",
                 "--benchmarks=fillrandom,readrandom,readseq", f"--db={self.database(variant, where)}"]
 
 
