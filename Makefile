@@ -134,10 +134,11 @@ test-monitor-mutants: build
 test-monitor-misses: build
 	@tests/monitor/misses.py --build-dir $(BUILD) --table docs/monitor-misses.md
 
-# Random programs without a race, FILES of 20 each, at every sampling rate: not one report.
+# Random programs without a race, FILES of 20 each, the first of them from SEED, at every sampling rate: not one report.
 FILES ?= 100
+SEED ?= 1
 test-monitor-stress: build
-	@tests/monitor/stress.py --build-dir $(BUILD) --files $(FILES)
+	@tests/monitor/stress.py --build-dir $(BUILD) --files $(FILES) --seed $(SEED)
 
 # Native, ThreadSanitizer, watch and the monitor lane's settings side by side (docs/monitor.md).
 bench-monitor: build

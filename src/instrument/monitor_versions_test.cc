@@ -234,6 +234,20 @@ TEST(Versions, WithoutALoopTheyAreTwoFunctionsAndThePlainOneHasTheName) {
   EXPECT_EQ(count(f.events(), "strong x"), 2);
 }
 
+TEST(Versions, OnlyCodeWithoutUnwindTablesKeepsFramePointers) {
+  for (const char* attributes : {"uwtable", ""}) {
+    Monitored f = versions_of("define void @f(ptr %x) " + std::string(attributes) + R"( {
+      store i32 1, ptr %x
+      call void @unknown()
+      store i32 2, ptr %x
+      ret void
+    })");
+    ASSERT_EQ(f.versions().size(), 2u);
+    for (const llvm::Function* version : f.versions())
+      EXPECT_EQ(version->hasFnAttribute("frame-pointer"), *attributes == '\0') << version->getName().str();
+  }
+}
+
 TEST(Versions, WhatIsPassedByValueOnTheStackCannotBeJumpedTo) {
   for (const char* arguments : {"ptr byval([64 x i8]) %x", "ptr %x, ..."}) {
     Monitored f = versions_of("define void @f(" + std::string(arguments) + R"() {
@@ -288,6 +302,29 @@ TEST(Versions, VariablesAreTheSameInBoth) {
     }
   }
   EXPECT_EQ(variables, 2u);
+}
+
+// Or the code generator computes it twice (monitor_pass.cc).
+TEST(Versions, WhatALoopComputesHasAPhiBehindIt) {
+  Monitored f = versions_of(function(R"(
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      %p = getelementptr i64, ptr %x, i64 %i
+      store i64 %i, ptr %p
+      call void @unknown()
+      %next = add i64 %i, 1
+      %more = icmp ult i64 %next, %n
+      br i1 %more, label %loop, label %end
+    end:
+      store ptr %p, ptr %y
+      ret void)"));
+  for (llvm::Function* version : f.versions()) {
+    llvm::DominatorTree dominators(*version);
+    llvm::LoopInfo loops(dominators);
+    EXPECT_FALSE(loops.empty());
+    for (llvm::Loop* loop : loops) EXPECT_TRUE(loop->isRecursivelyLCSSAForm(dominators, loops)) << f.print();
+  }
 }
 
 TEST(Versions, WhatCannotBeCopiedIsNot) {

@@ -110,6 +110,18 @@ __attribute__((noinline)) void customer(long v) { for (int i = 0; i < 300000; ++
 int main() { std::thread a(customer, 1), b(customer, 2); a.join(); b.join(); }
 """
 
+# A call-back of libc's qsort, which nobody built with frame pointers.
+SORTED = """
+#include <stdlib.h>
+#include <thread>
+long compared;
+static int compare(const void* a, const void* b) { compared++; return *(const int*)a - *(const int*)b; }
+__attribute__((noinline)) void customer(int v) {
+  for (int i = 0; i < 30000; ++i) { int a[] = {v, 2, 1, 7}; qsort(a, 4, sizeof *a, compare); }
+}
+int main() { std::thread a(customer, 1), b(customer, 2); a.join(); b.join(); }
+"""
+
 # Accesses that library calls make, under functions of the program.
 COPIES = """
 #include <string.h>
@@ -428,6 +440,20 @@ class MonitorLane(unittest.TestCase):
         finding = next(f for f in report["findings"] if f["variable"]["name"] == "board")
         for access in finding["accesses"]:
             self.assertEqual([frame["function"].split("(")[0] for frame in access["stack"][:2]], ["note", "customer"])
+
+    def test_stacks_do_not_end_in_libraries_without_frame_pointers(self):
+        report = self.findings(self.build(SORTED, "-O2"), "--cap", "0")
+        finding = next(f for f in report["findings"] if f["variable"]["name"] == "compared")
+        for access in finding["accesses"]:
+            functions = [frame.get("function", "").split("(")[0] for frame in access["stack"]]
+            self.assertEqual(functions[0], "compare")
+            self.assertIn("customer", functions)
+
+    def test_stacks_of_code_without_unwind_tables(self):
+        program = self.build(STACKS, "-O2", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions")
+        report = self.findings(program, "--cap", "0")
+        for access in report["findings"][0]["accesses"]:
+            self.assertEqual([frame["function"].split("(")[0] for frame in access["stack"][:2]], ["deposit", "customer"])
 
     def test_a_program_that_is_simply_run_takes_its_options_from_the_environment(self):
         program = self.build(COUNTER, "-DROUNDS=30000")
