@@ -1,5 +1,8 @@
 // The two versions of a function: what each of them contains, and where one becomes the other. That the
 // result is valid IR is checked by Monitored itself for every function here.
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+
 #include "instrument/monitor_testing.h"
 
 namespace deadheat::instrument::testing {

@@ -20,9 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILTER = "Regions*:Paper*:Placement*:LoopCopies*:Versions*"
 
-REGIONS, EFFECTS, PLACEMENT, LOOPS, VERSIONS, EMIT = (
+REGIONS, EFFECTS, PLACEMENT, LOOPS, VERSIONS, EMIT, PASS = (
     "interference_free_regions.cc", "monitor_effects.cc", "monitor_placement.cc", "monitor_loops.cc", "monitor_versions.cc",
-    "monitor_instrumenter.cc")
+    "monitor_instrumenter.cc", "monitor_pass.cc")
 
 # (file, what is broken, the code, what it becomes)
 MUTANTS = [
@@ -106,6 +106,8 @@ MUTANTS = [
     (EMIT, "no asking on return", "    mark_returns(function, versions);\n", ""),
     (EMIT, "the plain function does not ask on return",
      "    if (versions.plain_function()) mark_returns(*versions.plain_function(), versions);\n", ""),
+    (PASS, "code without unwind tables keeps no frame pointers", "if (!function.hasUWTable()) function.addFnAttr", "if (false) function.addFnAttr"),
+    (PASS, "what a loop computes has no phi behind it", "        close_loops(function);\n", "        (void)close_loops;\n"),
 ]
 
 
