@@ -65,17 +65,16 @@ bool is_share(const std::string& text) {
 }  // namespace
 
 bool LaneOptions::prepare() const {
+  if (const char* const own = monitors_own(); own != nullptr && !mode_.empty() && mode_ != "monitor") {
+    complain(fmt::format("{}: belongs to --mode monitor, and --mode {} was asked for", own, mode_));
+    return false;
+  }
   struct {
     const char* name;
     const std::string& value;
-  } const monitors[] = {{"--sample", sample_}, {"--budget", budget_}, {"--cap", cap_}};
-  for (const auto& [name, value] : monitors) {
-    if (value.empty()) continue;
-    if (!mode_.empty() && mode_ != "monitor") {
-      complain(fmt::format("{}: belongs to --mode monitor, and --mode {} was asked for", name, mode_));
-      return false;
-    }
-    if (&value != &cap_ && !is_share(value)) {
+  } const shares[] = {{"--sample", sample_}, {"--budget", budget_}};
+  for (const auto& [name, value] : shares) {
+    if (!value.empty() && !is_share(value)) {
       complain(fmt::format("{} {}: expected a percentage from 0.01 to 100", name, value));
       return false;
     }

@@ -124,8 +124,12 @@ RegionEffects MonitorEffects::effects_of_call(const CallBase& call) const {
   effects.acquires = found->second.acquires || found->second.releases;
   effects.releases = found->second.releases;
   effects.may_not_continue = !call.doesNotThrow() || !call.hasFnAttr(Attribute::WillReturn);
-  // A body we may not change releases unseen; one that is instrumented tells by itself.
-  effects.telling = effects.releases && !found->second.tells ? Telling::kRelease : Telling::kNothing;
+  // A body we may not change releases unseen; one that is instrumented tells by itself. Of an inline function
+  // the linker keeps one of many bodies, perhaps that of an object which is not instrumented.
+  if (effects.releases && !found->second.tells)
+    effects.telling = Telling::kRelease;
+  else if (!effects.releases || callee->isDefinitionExact())
+    effects.telling = Telling::kNothing;
   return effects;
 }
 

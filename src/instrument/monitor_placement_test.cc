@@ -124,6 +124,17 @@ TEST(Placement, AFunctionThatReleasesEndsItsCallersCertainty) {
               ElementsAre("lets_go", "strong x", "write x"));
 }
 
+// The linker may keep the body that came with an object which is not instrumented.
+TEST(Placement, InlineFunctionsThatReleaseAreAskedAbout) {
+  const std::string inlined =
+      "define linkonce_odr void @lets_go() { %u = call i32 @pthread_mutex_unlock(ptr @m1)\n ret void }\n"
+      "define linkonce_odr void @does_nothing() { ret void }\n";
+  EXPECT_THAT(Monitored(inlined + straight("call void @lets_go()\n store i32 1, ptr %x")).events(),
+              ElementsAre("ask", "lets_go", "strong x", "write x"));
+  EXPECT_THAT(Monitored(inlined + straight("call void @does_nothing()")).events(),
+              ElementsAre("does_nothing"));
+}
+
 TEST(Placement, AReleaseWithSomethingCertainBehindItSaysSo) {
   const std::string unlock = "%u = call i32 @pthread_mutex_unlock(ptr @m1)\n";
   const auto says_so = [](const std::string& body) {

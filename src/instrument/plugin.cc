@@ -28,15 +28,22 @@ void add_pass(ModulePassManager& manager) {
                        /*gen_crash_diag=*/false);
 }
 
-// Of every second element, the vectoriser likes to read all and keep half: accesses the program does not
-// make, and false alarms. No attribute of a function forbids that, only this option of LLVM's; it only
-// matters while clang compiles.
-void forbid_reading_gaps() {
+// Options of LLVM's that no attribute of a function stands for; they only matter while clang compiles. What
+// the user has set stays.
+void set_option(StringRef name, StringRef value) {
   auto& options = cl::getRegisteredOptions();
-  const auto option = options.find("enable-interleaved-mem-accesses");
+  const auto option = options.find(name);
   if (option == options.end() || option->second->getNumOccurrences() != 0) return;
-  if (option->second->addOccurrence(1, option->first(), "false"))
-    report_fatal_error("deadheat: cannot set -enable-interleaved-mem-accesses", /*gen_crash_diag=*/false);
+  if (option->second->addOccurrence(1, option->first(), value))
+    report_fatal_error(Twine("deadheat: cannot set -") + name, /*gen_crash_diag=*/false);
+}
+
+// Accesses that the program does not make are false alarms.
+void forbid_invented_accesses() {
+  // Of every second element, the vectoriser likes to read all and keep half.
+  set_option("enable-interleaved-mem-accesses", "false");
+  // What a loop changes now and then is read before the loop, whether it will be changed or not.
+  set_option("disable-licm-promotion", "true");
 }
 
 // At -O3, what a function reads through its argument may be read by its callers instead: the access is then
@@ -49,7 +56,7 @@ void keep_reads_in_their_functions(PassBuilder& builder) {
 }
 
 void register_passes(PassBuilder& builder) {
-  forbid_reading_gaps();
+  forbid_invented_accesses();
   keep_reads_in_their_functions(builder);
   builder.registerPipelineStartEPCallback([](ModulePassManager& manager, OptimizationLevel) {
     manager.addPass(PreparePass(options_from_environment().is_marked));

@@ -390,6 +390,66 @@ int main() { std::thread a(work), b(work); a.join(); b.join(); }
 """
 
 
+# An inline function that releases, of which the linker keeps the body that came with an uninstrumented object.
+INLINE_HEADER = """#pragma once
+#include <atomic>
+struct Flag {
+  std::atomic<int> value{0};
+  __attribute__((noinline)) void post(int x) { value.store(x, std::memory_order_release); }
+  __attribute__((noinline)) bool reached(int x) { return value.load(std::memory_order_acquire) >= x; }
+};
+"""
+INLINE_STRANGER = """#include "flag.h"
+bool stranger(Flag& flag) { flag.post(0); return flag.reached(0); }
+"""
+INLINE_PROGRAM = """#include <sched.h>
+#include <thread>
+#include "flag.h"
+bool stranger(Flag& flag);
+Flag there, back;
+long shared;
+int main() {
+  Flag other;
+  stranger(other);
+  constexpr int kTurns = 3000;
+  std::thread thread([] {
+    for (int i = 1; i <= kTurns; ++i) {
+      while (!there.reached(i)) sched_yield();
+      shared += 2;
+      back.post(i);
+    }
+  });
+  for (int i = 1; i <= kTurns; ++i) {
+    shared += 1;
+    there.post(i);
+    while (!back.reached(i)) sched_yield();
+  }
+  thread.join();
+  return shared == 3 * kTurns ? 0 : 1;
+}
+"""
+
+# Generated code at the very beginning of what is mapped.
+GENERATED_CODE = """#include <string.h>
+#include <sys/mman.h>
+#include <thread>
+long mine[8], theirs;
+int main() {
+  auto* const pages = static_cast<char*>(mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  munmap(pages, 4096);
+  char* const code = pages + 4096;
+  memcpy(code, "\\xb8\\x07\\x00\\x00\\x00\\xc3", 6);  // mov $7, %eax; ret
+  mprotect(code, 4096, PROT_READ | PROT_EXEC);
+  auto* const seven = reinterpret_cast<int (*)()>(code);
+  std::thread thread([] { for (int i = 0; i < 100000; ++i) ++theirs; });
+  long sum = 0;
+  for (int i = 0; i < 20000; ++i) { mine[i & 7] += i; sum += seven(); mine[(i + 1) & 7] -= 3; }
+  thread.join();
+  return sum == 7 * 20000 ? 0 : 1;
+}
+"""
+
+
 class MonitorLane(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -474,6 +534,8 @@ class MonitorLane(unittest.TestCase):
         self.call(os.path.join(BIN, "deadheat-c++"), "-g", "program.cc", "-DROUNDS=1", "-pthread", "-o", "watched")
         self.assertIn("belongs to the monitor lane", self.call(*run, "--budget", "5%", "--", "./watched", code=2))
         self.assertIn("belongs to --mode monitor", self.call(*run, "--mode", "watch", "--budget", "5%", "--", program, code=2))
+        self.assertIn("belongs to --mode monitor", self.call(*run, "--mode", "watch", "--random-cap", "--", program, code=2))
+        self.assertIn("expected one of them", self.call(program, code=2, DEADHEAT_OPTIONS="sample=5% budget=5%"))
 
     def log_until_found(self, options):
         """Runs ./program, which does not end by itself, until its log has a race, and ends it; the whole log."""
@@ -535,6 +597,22 @@ class MonitorLane(unittest.TestCase):
                 report = self.findings(program, "--cap", "0", arguments=arguments)
                 self.assertEqual(report["findings"], [], how)
                 self.assertGreater(report["statistics"]["invisible"], 1000)
+
+    def test_an_inline_function_of_an_object_that_is_not_instrumented(self):
+        for name, text in (("flag.h", INLINE_HEADER), ("stranger.cc", INLINE_STRANGER), ("main.cc", INLINE_PROGRAM)):
+            with open(self.path(name), "w") as file:
+                file.write(text)
+        self.call("clang++-19", "-O1", "-c", "stranger.cc", "-o", "stranger.o")
+        # The first copy is kept.
+        self.call(os.path.join(BIN, "deadheat-c++"), "--deadheat-mode=monitor", "-O1", "-g", "-pthread", "stranger.o", "main.cc",
+                  "-o", "program")
+        report = self.findings("./program", "--cap", "0")
+        self.assertEqual(report["findings"], [])
+        self.assertEqual(report["program"]["exit"], 0)
+
+    def test_code_that_was_generated_may_stand_at_the_beginning_of_a_mapping(self):
+        report = self.findings(self.build(GENERATED_CODE), "--cap", "0")
+        self.assertEqual((report["findings"], report["program"]["exit"]), ([], 0))
 
     def test_figures_2_and_3_regions_of_two_threads_that_overlap_and_that_do_not(self):
         program = self.build(FIGURES)

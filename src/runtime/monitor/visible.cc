@@ -59,11 +59,13 @@ bool is_known_library(const char* path) {
 }
 
 bool has_mark(uintptr_t function) {
-  // Code begins well after its file's headers, so that there is always something before a function.
+  // Before generated code there may be nothing at all. A function of ours at the beginning of a page is
+  // taken for a stranger: monitors end that could go on.
   struct __attribute__((packed, may_alias)) Word {
     uint64_t value;
   };
-  return function > 4096 && reinterpret_cast<const Word*>(function - 8)->value == DEADHEAT_FUNCTION_MARK;
+  return (function & 4095) >= 8 &&
+         reinterpret_cast<const Word*>(function - 8)->value == DEADHEAT_FUNCTION_MARK;
 }
 
 bool is_in_known_library(uintptr_t address) {

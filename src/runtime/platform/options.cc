@@ -152,6 +152,10 @@ Options parse() {
     if (last) break;
     ++p;
   }
+  if (options.monitor.budget != 0 && options.monitor.sample != MonitorOptions().sample)
+    die(2,
+        "DEADHEAT_OPTIONS: sample and budget: expected one of them; a budget decides itself how much is "
+        "monitored");
   return options;
 }
 
