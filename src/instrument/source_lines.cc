@@ -52,11 +52,34 @@ const Instruction* neighbour_with_line(const Instruction& instruction) {
   return nullptr;
 }
 
+// The vectoriser stores a sum behind its loop, at the line where the loop begins. What is summed up knows the
+// statement.
+const Instruction* summand_with_line(const Instruction& instruction) {
+  const auto* const store = dyn_cast<StoreInst>(&instruction);
+  const auto* const sum = store ? dyn_cast<IntrinsicInst>(store->getValueOperand()) : nullptr;
+  if (!sum || !sum->getCalledFunction()->getName().starts_with("llvm.vector.reduce.") ||
+      sum->getDebugLoc() != store->getDebugLoc())
+    return nullptr;
+  SmallVector<const Instruction*, kMaxSteps> reached{sum};
+  for (unsigned at = 0; at < reached.size(); ++at) {
+    for (const Value* operand : reached[at]->operands()) {
+      const auto* const next = dyn_cast<Instruction>(operand);
+      if (!next || is_contained(reached, next)) continue;
+      if (has_line(*next) && next->getDebugLoc() != sum->getDebugLoc()) return next;
+      if (reached.size() == kMaxSteps) return nullptr;
+      reached.push_back(next);
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void restore_source_lines(Function& function) {
   if (!function.getSubprogram()) return;
   for (Instruction& instruction : instructions(function)) {
+    if (const Instruction* const summand = summand_with_line(instruction))
+      instruction.setDebugLoc(summand->getDebugLoc());
     if (!touches_memory(instruction) || has_line(instruction)) continue;
     const Instruction* with_line = user_with_line(instruction, /*only_stores_back=*/true);
     if (!with_line) with_line = user_with_line(instruction, /*only_stores_back=*/false);
