@@ -7,6 +7,8 @@
 #include <llvm/DebugInfo/DWARF/DWARFExpression.h>
 #include <llvm/DebugInfo/DWARF/DWARFLocationExpression.h>
 #include <llvm/DebugInfo/DWARF/DWARFUnit.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Object/ObjectFile.h>
 
 #include <string_view>
@@ -195,6 +197,24 @@ class DebugInfo::Impl {
     return details_of(find_variable(start, Place::kAddress), 0, false);
   }
 
+  std::optional<ThreadLocalSymbol> thread_local_symbol(std::uint64_t offset) {
+    const auto* elf = llvm::dyn_cast_or_null<llvm::object::ELFObjectFileBase>(file_.getBinary());
+    if (elf == nullptr) return std::nullopt;
+    for (const llvm::object::ELFSymbolRef symbol : elf->symbols()) {
+      if (symbol.getELFType() != llvm::ELF::STT_TLS) continue;
+      llvm::Expected<std::uint64_t> start = symbol.getValue();
+      llvm::Expected<llvm::StringRef> name = symbol.getName();
+      if (!start || !name) {
+        llvm::consumeError(start.takeError());
+        llvm::consumeError(name.takeError());
+        continue;
+      }
+      if (offset >= *start && offset - *start < symbol.getSize())
+        return ThreadLocalSymbol{llvm::demangle(*name), *start, symbol.getSize()};
+    }
+    return std::nullopt;
+  }
+
   std::optional<DataDetails> thread_local_data(std::uint64_t start, std::uint64_t offset) {
     if (!context_) return std::nullopt;
     return details_of(find_variable(start, Place::kThreadLocal), offset - start, true);
@@ -287,6 +307,10 @@ std::optional<CompileUnit> DebugInfo::unit_of_code(std::uint64_t address) {
 
 std::optional<DataDetails> DebugInfo::data(std::uint64_t start, std::uint64_t address) {
   return impl_->data(start, address);
+}
+
+std::optional<ThreadLocalSymbol> DebugInfo::thread_local_symbol(std::uint64_t offset) {
+  return impl_->thread_local_symbol(offset);
 }
 
 std::optional<DataDetails> DebugInfo::thread_local_data(std::uint64_t start, std::uint64_t offset) {

@@ -29,6 +29,12 @@ struct DataDetails {
   std::uint64_t scalar_size = 0;
 };
 
+struct ThreadLocalSymbol {
+  std::string name;
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;
+};
+
 class DebugInfo {
  public:
   explicit DebugInfo(const std::string& module);
@@ -39,7 +45,9 @@ class DebugInfo {
   std::optional<CompileUnit> unit_of_code(std::uint64_t address);
   // `start`: where the variable starts; `address`: the byte that is asked for.
   std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address);
-  // The same among the module's thread-local variables.
+  // The variable that holds this byte of the module's thread-local variables, by the symbol table.
+  std::optional<ThreadLocalSymbol> thread_local_symbol(std::uint64_t offset);
+  // As `data`, among the module's thread-local variables.
   std::optional<DataDetails> thread_local_data(std::uint64_t start, std::uint64_t offset);
 
  private:

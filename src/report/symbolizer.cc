@@ -2,9 +2,7 @@
 
 #include <llvm/DebugInfo/DIContext.h>
 #include <llvm/DebugInfo/Symbolize/Symbolize.h>
-#include <llvm/Demangle/Demangle.h>
 #include <llvm/Object/BuildID.h>
-#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Object/ObjectFile.h>
 
 #include <algorithm>
@@ -101,31 +99,15 @@ class Symbolizer::Impl {
   std::optional<DataSymbol> thread_local_data(const std::string& module, std::uint64_t offset,
                                               const std::string& build_id) {
     if (!usable(module, build_id)) return std::nullopt;
-    auto file = llvm::object::ObjectFile::createObjectFile(module);
-    if (!file) {
-      llvm::consumeError(file.takeError());
-      return std::nullopt;
-    }
-    const auto* elf = llvm::dyn_cast<llvm::object::ELFObjectFileBase>(file->getBinary());
-    if (elf == nullptr) return std::nullopt;
-    for (const llvm::object::ELFSymbolRef symbol : elf->symbols()) {
-      if (symbol.getELFType() != llvm::ELF::STT_TLS) continue;
-      llvm::Expected<std::uint64_t> start = symbol.getValue();
-      llvm::Expected<llvm::StringRef> name = symbol.getName();
-      if (!start || !name) {
-        llvm::consumeError(start.takeError());
-        llvm::consumeError(name.takeError());
-        continue;
-      }
-      if (offset < *start || offset - *start >= symbol.getSize()) continue;
-      DataSymbol found;
-      found.name = llvm::demangle(*name);
-      found.start = *start;
-      found.size = symbol.getSize();
-      add(debug_info(module).thread_local_data(found.start, offset), found);
-      return found;
-    }
-    return std::nullopt;
+    DebugInfo& info = debug_info(module);
+    auto found = info.thread_local_symbol(offset);
+    if (!found) return std::nullopt;
+    DataSymbol symbol;
+    symbol.name = std::move(found->name);
+    symbol.start = found->start;
+    symbol.size = found->size;
+    add(info.thread_local_data(symbol.start, offset), symbol);
+    return symbol;
   }
 
  private:

@@ -21,7 +21,8 @@ struct Shard {
   size_t used = 0;  // live and gone
   size_t live = 0;
   // The last ones that were removed.
-  HeapBlock freed[4];
+  static constexpr unsigned kFreed = 4;
+  HeapBlock freed[kFreed];
   unsigned next_freed = 0;
 };
 Shard shards[1u << kShardBits];
@@ -176,7 +177,7 @@ bool heap_remove(uintptr_t address, HeapBlock* removed) {
        at = (at + 1) & (shard.capacity - 1)) {
     if (shard.table[at].address != address) continue;
     *removed = shard.table[at];
-    shard.freed[shard.next_freed++ % 4] = *removed;
+    shard.freed[shard.next_freed++ % Shard::kFreed] = *removed;
     --shard.live;
     // At the end of a chain nothing needs a mark, nor do the marks before it: chains stay short.
     size_t const mask = shard.capacity - 1;
@@ -207,12 +208,21 @@ bool heap_at(uintptr_t address, HeapBlock* found) {
   return false;
 }
 
-bool heap_find(uintptr_t address, HeapBlock* found) {
-  if (search_in_place(address, true, found)) return found->thread != kHiddenBlock;
+namespace {
+
+struct Blocks {
+  const HeapBlock* first;
+  size_t count;
+};
+
+// The block around `address`: noted in place, or among those `blocks_of` each shard.
+bool search(uintptr_t address, bool live, Blocks (*blocks_of)(const Shard&), HeapBlock* found) {
+  if (search_in_place(address, live, found)) return found->thread != kHiddenBlock;
   for (Shard& shard : shards) {
     platform::SpinGuard const guard(shard.lock);
-    for (size_t i = 0; i < shard.capacity; ++i) {
-      const HeapBlock& b = shard.table[i];
+    auto const [first, count] = blocks_of(shard);
+    for (size_t i = 0; i < count; ++i) {
+      const HeapBlock& b = first[i];
       if (b.address > kGone && address >= b.address && contains(b, address)) {
         *found = b;
         return b.thread != kHiddenBlock;
@@ -222,18 +232,14 @@ bool heap_find(uintptr_t address, HeapBlock* found) {
   return false;
 }
 
+}  // namespace
+
+bool heap_find(uintptr_t address, HeapBlock* found) {
+  return search(address, true, [](const Shard& shard) { return Blocks{shard.table, shard.capacity}; }, found);
+}
+
 bool heap_find_freed(uintptr_t address, HeapBlock* found) {
-  if (search_in_place(address, false, found)) return found->thread != kHiddenBlock;
-  for (Shard& shard : shards) {
-    platform::SpinGuard const guard(shard.lock);
-    for (const HeapBlock& b : shard.freed) {
-      if (address >= b.address && contains(b, address)) {
-        *found = b;
-        return b.thread != kHiddenBlock;
-      }
-    }
-  }
-  return false;
+  return search(address, false, [](const Shard& shard) { return Blocks{shard.freed, Shard::kFreed}; }, found);
 }
 
 void heap_fork_preparing() {
