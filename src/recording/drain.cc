@@ -266,6 +266,8 @@ Status Drain::finish(const Fate& fate) {
     is_stopped_ = true;
     end_streams(ended ? EndKind::kProcessEnded : EndKind::kCutOff, ended ? ending_.exit_code : ending_.signal,
                 /*with_runs=*/true);
+    // The runtime writes the modules, and stops by itself where it cannot.
+    if (load_acquire(header.stop) == kDhStopDisk) ending_.reason = StopReason::kDiskFull;
   }
   describe_end();
   Status status = write_end();

@@ -168,6 +168,11 @@ Result<std::vector<ModuleLoading>> read_modules(const std::string& folder) {
   }
   std::sort(loadings.begin(), loadings.end(),
             [](const ModuleLoading& a, const ModuleLoading& b) { return a.number < b.number; });
+  for (std::size_t i = 0; i < loadings.size(); ++i) {
+    if (loadings[i].number != i)
+      return Error{fmt::format("{}/{}.map: missing: expected the modules of all loadings, found {}.map",
+                               modules, i, loadings[i].number)};
+  }
   return loadings;
 }
 

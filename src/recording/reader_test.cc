@@ -569,6 +569,17 @@ TEST(Modules, MapsAreReadInTheOrderOfLoading) {
               HasSubstr("damaged: expected bitcode with the hash 0123456789abcdef, found"));
 }
 
+TEST(Modules, AMapThatIsMissingIsNamed) {
+  ScratchFolder scratch;
+  const std::string folder = scratch / "r";
+  everything().write(folder);
+  for (int i : {0, 2}) write_file(folder + "/modules/" + std::to_string(i) + ".map", "");
+  Result<Reader> reader = Reader::open(folder);
+  ASSERT_FALSE(reader.ok());
+  EXPECT_THAT(reader.error().message,
+              HasSubstr("/modules/1.map: missing: expected the modules of all loadings, found 2.map"));
+}
+
 TEST(Modules, BadMapsAreRefusedWithTheirLine) {
   ScratchFolder scratch;
   const std::string folder = scratch / "r";

@@ -137,7 +137,7 @@ void FunctionMirror::mirror_call(const Point& point) {
     if (tells_observers()) pass_arguments(builder, call);
     if (variant_ == Variant::kLive) show_arguments(builder, call);
     value_hook(builder, "__dh_rep_invisible", {target, site});
-    settle(builder, unwinding, is_invoke);
+    settle(builder, unwinding, /*is_invoke=*/false);
     Value* opaque_result = nullptr;
     if (!isa<UnreachableInst>(parts.tail->front())) {
       if (pieces_of(call.getType(), module_.getDataLayout()).empty()) {
@@ -149,6 +149,7 @@ void FunctionMirror::mirror_call(const Point& point) {
     } else if (has_result) {
       opaque_result = PoisonValue::get(call.getType());
     }
+    if (is_invoke) set_depth(builder, depth_);  // as the recorder: its last value belongs to the call
     results.emplace_back(opaque_result, builder.GetInsertBlock());
     builder.CreateBr(parts.tail);
   }

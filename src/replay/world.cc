@@ -302,9 +302,11 @@ Adapter* World::adapter_at(Thread& thread, Address function, std::size_t words) 
   Status status = Nothing{};
   Adapter* const adapter = program_->adapter_at(function, status);
   if (!status) thread.fail(status.error().message);
+  // Only functions of modules that are recorded log call-backs.
   if (adapter == nullptr)
-    thread.diverge(
-        fmt::format("a call-back of {:#x}, which is no function of the program", function.value()));
+    thread.fail(fmt::format(
+        "{}/modules: expected the module of the function at {:#x}, which is called back, found none",
+        recording_.folder(), function.value()));
   (void)words;
   return adapter;
 }

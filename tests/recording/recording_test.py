@@ -5,6 +5,7 @@ it does unrecorded, and what is left passes `deadheat recording check`.
     recording_test.py BUILD [unittest arguments]
 """
 
+import ctypes
 import json
 import os
 import signal
@@ -214,6 +215,31 @@ class Recording(unittest.TestCase):
         self.check()
         self.assertEqual(self.end()["reason"], "limit")
         self.assertLess(os.path.getsize(self.out + "/log"), 4 << 20)
+
+    def test_a_disk_without_room_for_the_modules(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        disk = os.path.join(self.folder.name, "disk")
+        os.mkdir(disk)
+        if libc.mount(b"none", disk.encode(), b"tmpfs", 0, b"size=16k") != 0:
+            self.skipTest("no tmpfs can be mounted")
+        try:
+            self.out = os.path.join(disk, "recording")
+            self.assertEqual(self.record("exit"), 5, self.stderr)
+            self.assertIn("the program's modules cannot be saved there: recording stopped", self.stderr)
+            self.assertIn("the disk was full", self.check())
+            self.assertEqual(self.end()["reason"], "disk full")
+            done = subprocess.run([DEADHEAT, "replay", self.out], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        finally:
+            libc.umount2(disk.encode(), 2)
+
+    def test_a_map_of_modules_is_missing(self):
+        self.assertEqual(self.record("exit"), 5, self.stderr)
+        os.remove(self.out + "/modules/0.map")
+        done = subprocess.run([DEADHEAT, "replay", self.out], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"{self.out}/modules: expected the module of the function at 0x", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_the_program_outlives_a_killed_tool(self):
         process = subprocess.Popen(self.command("seconds", "2"), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

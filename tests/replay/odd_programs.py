@@ -46,6 +46,10 @@ class Odd(unittest.TestCase):
         for level in ("-O0", "-O2"):
             self.verify(self.compile("openmp.c", "openmp" + level, level, "-fopenmp"))
 
+    def test_a_handler_that_comes_at_any_moment_of_a_library_call(self):
+        for level in ("-O0", "-O2"):
+            self.verify(self.compile("interrupted.cc", "interrupted" + level, level))
+
     def test_vectors_that_another_thread_writes(self):
         for level in ("-O2", "-O3"):
             self.verify(self.compile("vectors.c", "vectors" + level, level))

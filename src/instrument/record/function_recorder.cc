@@ -24,9 +24,8 @@ uint32_t c_order(AtomicOrdering order) {
 
 constexpr StringRef kReload = "__dh_rec_reload";
 // Hooks that change neither run nor hash, nor run anything of the program's.
-constexpr StringRef kLightHooks[] = {"__dh_rec_is_visible", "__dh_rec_call_begin",  "__dh_rec_call_end",
-                                     "__dh_rec_is_off",     "__dh_rec_is_callback", "__dh_rec_depth",
-                                     "__dh_rec_set_depth"};
+constexpr StringRef kLightHooks[] = {"__dh_rec_is_visible",  "__dh_rec_call_begin", "__dh_rec_is_off",
+                                     "__dh_rec_is_callback", "__dh_rec_depth",      "__dh_rec_set_depth"};
 
 // The first instruction behind the leading allocas.
 Instruction* behind_allocas(Function& function) {
@@ -328,29 +327,35 @@ void FunctionRecorder::record_call(const Point& point, bool may_be_invisible) {
   const bool is_invoke = isa<InvokeInst>(call);
   if (!may_be_invisible && !is_invoke) return;
   IRBuilder<> builder(&call);
+  // A signal's handler may run at any moment between call_begin and call_end, and where the result is
+  // logged, which is the same place in the log. So the depth is the call's all the time; and what a handler
+  // counted is in the copies, which are read again behind call_end.
+  const auto set_depth = [&](Value* depth) {
+    if (is_invoke) hooks_.call(builder, "__dh_rec_set_depth", {depth});
+  };
+  if (is_invoke) set_depth(builder.CreateAdd(depth_, builder.getInt32(1)));
   Value* is_visible = nullptr;
   if (may_be_invisible) {
     is_visible = hooks_.call(builder, "__dh_rec_is_visible", builder.getInt32Ty(),
                              {call.getCalledOperand(), cache_of(call)});
     hooks_.call(builder, "__dh_rec_call_begin", {is_visible});
   }
-  if (is_invoke) hooks_.call(builder, "__dh_rec_set_depth", {builder.CreateAdd(depth_, builder.getInt32(1))});
-  Instruction* next = behind(call);
-  if (is_invoke) {
-    builder.SetInsertPoint(next);
-    hooks_.call(builder, "__dh_rec_set_depth", {depth_});
-  }
-  if (!may_be_invisible || isa<UnreachableInst>(next)) return;
+  Instruction* const next = behind(call);
   builder.SetInsertPoint(next);
   builder.SetCurrentDebugLocation(call.getDebugLoc());
+  if (!may_be_invisible || isa<UnreachableInst>(next)) return set_depth(depth_);
   Value* const is_opaque = builder.CreateICmpEQ(is_visible, builder.getInt32(0));
-  Instruction* const end = SplitBlockAndInsertIfThen(is_opaque, next->getIterator(), /*Unreachable=*/false);
+  Instruction *end = nullptr, *end_of_visible = nullptr;
+  SplitBlockAndInsertIfThenElse(is_opaque, next->getIterator(), &end, &end_of_visible);
+  builder.SetInsertPoint(end_of_visible);
+  set_depth(depth_);
   builder.SetInsertPoint(end);
   hooks_.call(builder, "__dh_rec_call_end", {});
   if (pieces_of(call.getType(), module_.getDataLayout()).empty())
     value_hook(builder, "__dh_rec_nothing", {});
   else
     opaque(builder, point.site, &call, plan_.key_of(call));
+  set_depth(depth_);
 }
 
 void FunctionRecorder::record_setjmp(const Point& point) {

@@ -81,13 +81,20 @@ uint32_t __dh_rec_is_visible(const void* target, uint64_t* cache) {
   return __dh_rec_is_visible_slow(target, cache);
 }
 
+// From `invisible` on, and until it is reset, a signal's handler may run and count on: what was counted
+// before must be in memory by then, and is read from there no earlier than afterwards.
 void __dh_rec_call_begin(uint32_t is_visible) {
   DhRecord* const record = __dh_record;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   record->invisible = is_visible ^ 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   // Not before a visible call: nothing there marks the place, and a replay would run the handler later.
   if (__builtin_expect(record->attention != 0, 0) && is_visible == 0) __dh_rec_attend(record);
 }
-void __dh_rec_call_end() { __dh_record->invisible = 0; }
+void __dh_rec_call_end() {
+  __dh_record->invisible = 0;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
 uint32_t __dh_rec_is_off() { return __dh_record->is_off; }
 uint32_t __dh_rec_is_callback() { return __dh_record->invisible; }

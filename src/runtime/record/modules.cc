@@ -113,7 +113,9 @@ bool save(const DhRecordModule* const* begin, const DhRecordModule* const* end, 
   }
   platform::Text path;
   path.append("%s/modules/%u.map", folder, maps++);
-  return write_file(path.c_str(), map.data(), map.size());
+  if (write_file(path.c_str(), map.data(), map.size())) return true;
+  platform::syscall6(SYS_unlink, reinterpret_cast<long>(path.c_str()));  // half of one
+  return false;
 }
 
 }  // namespace
@@ -157,8 +159,11 @@ void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin,
     if ((*at)->has_fences != 0) __atomic_store_n(&__dh_rec_has_fences, 1u, __ATOMIC_SEQ_CST);
   if (arena == nullptr || folder == nullptr) return;
   if (!save(begin, end, first, last)) {
-    platform::warn("%s: the program's modules could not be saved there: nothing is recorded", folder);
+    platform::warn("%s: the program's modules cannot be saved there: recording stopped", folder);
     __atomic_store_n(&arena->stop, kDhStopDisk, __ATOMIC_RELEASE);
+    // At once: nobody could replay what this thread does in them.
+    end_stream(__dh_record, kStopped, 0);
+    folder = nullptr;
   }
 }
 
