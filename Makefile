@@ -121,7 +121,7 @@ test-build-systems: build
 test-projects: build
 	@tests/projects/run.py --build $(BUILD)
 
-.PHONY: test-monitor test-monitor-mutants test-monitor-misses test-monitor-stress bench-monitor
+.PHONY: test-monitor test-monitor-mutants test-monitor-misses test-monitor-stress bench-monitor soak
 # The monitor lane: every labelled program in both orders, at two levels, with every kind of cap.
 test-monitor: build
 	@tests/monitor/programs.py --build-dir $(BUILD) --opt=-O0,-O2 --options cap=0,cap=1,cap=10,cap=10+random_cap=1
@@ -139,6 +139,12 @@ FILES ?= 100
 SEED ?= 1
 test-monitor-stress: build
 	@tests/monitor/stress.py --build-dir $(BUILD) --files $(FILES) --seed $(SEED)
+
+# memcached from Debian's sources, monitored within a budget beside a native one, under the same load (docs/field-notes.md).
+MINUTES ?= 30
+BUDGET ?= 5%
+soak: build
+	@bench/monitor/soak.py --build $(BUILD) --minutes $(MINUTES) --budget $(BUDGET) --out $(BUILD)/soak.json
 
 # Native, ThreadSanitizer, watch and the monitor lane's settings side by side (docs/monitor.md).
 bench-monitor: build

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""A soak: a memcached built for the monitor lane, and a native one beside it, under the same throttled load.
+"""make soak: a memcached built for the monitor lane, and a native one beside it, under the same throttled load.
 
-    bench/monitor/soak.py --monitored PATH --native PATH [--minutes 30] [--budget 5%] [--out FILE]
+    bench/monitor/soak.py [--minutes 30] [--budget 5%] [--out FILE] [--monitored PATH --native PATH]
 
-Every connection sends batches of sets and gets of random keys and checks the answers; both servers get the same number
-of requests. Every 30 seconds: resident memory and processor time of both, findings so far. At the end the monitored
-server gets SIGTERM, which must leave a complete log. Prints a table, and with --out writes JSON.
+memcached, and the libevent beneath it, are fetched from Debian's sources and built twice by their own build systems,
+natively and with CC=deadheat-cc; --monitored and --native take programs that are there already.
+
+Every connection sends each batch of sets and gets of random keys to both servers, one after the other (which is first
+changes from batch to batch), and checks the answers: interleaved, so that whatever else the machine does meets both
+alike. Every so often: resident memory, processor time and throughput of both, findings so far. At the end the monitored
+server gets SIGTERM, which must leave a complete log. Prints a table and the findings, and with --out writes JSON.
+Exit code 0: answers were right, the log is complete, memory flat (the last quarter within 5 % of the second).
 """
 
 import argparse
@@ -17,8 +22,48 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from variants import NATIVE, BenchError, Variant, deadheat, run  # noqa: E402
+from workloads import ROOT, Package, Where, jobs  # noqa: E402
+
+
+class Memcached(Package):
+    """memcached with its own libevent in it: a shared one would be invisible, and most of its races with it."""
+
+    name = "memcached"
+    packages = ("memcached", "libevent")
+
+    def build_package(self, variant, where, log):
+        event = self.folder(variant, where, "libevent")
+        server = self.folder(variant, where, "memcached")
+        env = variant.build_environment()
+        installed = event / "installed"
+        run(["./configure", "--quiet", "--disable-shared", "--disable-openssl", "--disable-samples", "--disable-libevent-regress",
+             "--disable-dependency-tracking", f"--prefix={installed}"], log, event, env)
+        run(["make", jobs(), "install"], log, event, env)
+        run(["./configure", "--quiet", "--disable-docs", "--disable-dependency-tracking", f"--with-libevent={installed}"], log,
+            server, {**env, "LIBS": "-lpthread"})
+        run(["make", jobs(), "memcached"], log, server, env)
+
+    def command(self, variant, where):
+        return [str(self.folder(variant, where, "memcached") / "memcached")]
+
+
+def build_servers(build, third_party):
+    """Paths of the native and of the monitored server."""
+    ours = deadheat(build)
+    where = Where(build, build / "bench-soak", third_party)
+    paths = []
+    for variant in (NATIVE, Variant("monitor", ours.cc, ours.cxx, "--deadheat-mode=monitor")):
+        print(f"soak: building memcached, {variant.name}", file=sys.stderr, flush=True)
+        Memcached().build(variant, where)
+        paths.append(Memcached().command(variant, where)[0])
+    return paths
 
 
 class Server:
@@ -29,6 +74,7 @@ class Server:
                                         env={**os.environ, **environment}, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE)
         self.requests = 0
+        self.answering = 0.0  # seconds that clients waited
         self.wrong = 0
         self.lock = threading.Lock()
 
@@ -63,7 +109,9 @@ def converse(connections, seed, until, pause):
                 batch += b"set %s 0 0 %d\r\n%s\r\n" % (key.encode(), len(value), value)
             else:
                 batch += b"get %s\r\n" % key.encode()
+        connections.reverse()
         for server, connection in connections:
+            began = time.monotonic()
             connection.sendall(batch)
             answer, ends = b"", 0
             while ends < len(keys):
@@ -74,25 +122,68 @@ def converse(connections, seed, until, pause):
                 ends = answer.count(b"END\r\n") + answer.count(b"STORED\r\n")
             with server.lock:
                 server.requests += len(keys)
+                server.answering += time.monotonic() - began
                 server.wrong += answer.count(b"ERROR")
         time.sleep(pause)
 
 
+def races_of(log):
+    return [json.loads(line) for path in glob.glob(log + ".*") for line in open(path) if '"t":"race"' in line]
+
+
+def findings_of(build, log):
+    """One line for each finding of the logs."""
+    lines = []
+    for path in sorted(glob.glob(log + ".*")):
+        done = subprocess.run([build / "bin" / "deadheat", "report-raw", "--quiet", "--json", "-", path], capture_output=True,
+                              text=True)
+        for finding in json.loads(done.stdout)["findings"]:
+            places = [f"{a['operation']} {a['location'].get('file', '?')}:{a['location'].get('line', 0)}" for a in finding["accesses"]]
+            lines.append(f"{finding['variable'].get('name') or finding['variable']['kind']}: " + ", ".join(places))
+    return sorted(lines)
+
+
+def is_flat(samples):
+    """The last quarter's memory is the second quarter's: what grows over hours would show."""
+    resident = [row["monitored"]["rss_kb"] for row in samples]
+    quarter = max(1, len(resident) // 4)
+    return max(resident[-quarter:]) <= 1.05 * max(resident[quarter:2 * quarter] or resident)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--monitored", required=True)
-    parser.add_argument("--native", required=True)
+    parser.add_argument("--monitored", help="a memcached that was built for the monitor lane")
+    parser.add_argument("--native", help="and one that was not")
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--third-party", type=Path)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--budget", default="5%")
-    parser.add_argument("--pause", type=float, default=0.02)
-    parser.add_argument("--log", default="/tmp/soak.raw")
-    parser.add_argument("--out")
+    parser.add_argument("--pause", type=float, default=0.02, help="seconds between the batches of one connection")
+    parser.add_argument("--every", type=float, default=30, help="seconds between samples")
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    for old in glob.glob(options.log + ".*"):
-        os.unlink(old)
-    servers = [Server("native", options.native, 22122, {}),
-               Server("monitored", options.monitored, 22123,
-                      {"DEADHEAT_OPTIONS": f"log={options.log} budget={options.budget}"})]
+    if (options.monitored is None) != (options.native is None):
+        parser.error("--monitored and --native belong together")
+    build = options.build.resolve()
+    native, monitored = options.native, options.monitored
+    if native is None:
+        native, monitored = build_servers(build, (options.third_party or build / "third_party").resolve())
+    with tempfile.TemporaryDirectory(prefix="deadheat-soak-") as folder:
+        return soak(options, build, native, monitored, os.path.join(folder, "raw"))
+
+
+def soak(options, build, native, monitored, log):
+    servers = [Server("native", native, 22122, {}),
+               Server("monitored", monitored, 22123, {"DEADHEAT_OPTIONS": f"log={log} budget={options.budget}"})]
+    try:
+        return converse_and_watch(options, build, servers, log)
+    finally:
+        for server in servers:
+            if server.process.poll() is None:
+                server.process.kill()
+
+
+def converse_and_watch(options, build, servers, log):
     until = time.monotonic() + options.minutes * 60
     clients = []
     for seed in range(4):
@@ -101,30 +192,47 @@ def main():
         client.start()
         clients.append(client)
     samples, began = [], time.monotonic()
+    print("| minute | requests to each | resident, native | monitored | processor time, native | monitored | "
+          "requests/s of waiting, native | monitored | findings so far |\n" + "|---" * 9 + "|", flush=True)
     while time.monotonic() < until:
-        time.sleep(min(30, max(0.1, until - time.monotonic())))
-        row = {"minute": round((time.monotonic() - began) / 60, 1)}
+        time.sleep(min(options.every, max(0.1, until - time.monotonic())))
+        row = {"minute": round((time.monotonic() - began) / 60, 1), "findings": len(races_of(log))}
         for server in servers:
-            row[server.name] = {"rss_kb": server.resident_kb(), "cpu": server.cpu_seconds(), "requests": server.requests}
-        row["races"] = sum(open(p).read().count('"t":"race"') for p in glob.glob(options.log + ".*"))
+            if server.process.poll() is not None:
+                raise BenchError(f"the {server.name} server has ended with {server.process.returncode}")
+            row[server.name] = {"rss_kb": server.resident_kb(), "cpu": server.cpu_seconds(), "requests": server.requests,
+                                "throughput": server.requests / max(server.answering, 1e-9)}
         samples.append(row)
-        print(json.dumps(row), flush=True)
-        if options.out:
-            with open(options.out, "w") as file:
-                json.dump(samples, file, indent=1)
+        one, two = row["native"], row["monitored"]
+        print(f"| {row['minute']} | {two['requests']:,} | {one['rss_kb']:,} KB | {two['rss_kb']:,} KB | {one['cpu']:.1f} s | "
+              f"{two['cpu']:.1f} s | {one['throughput']:,.0f} | {two['throughput']:,.0f} | {row['findings']} |", flush=True)
     for client in clients:
         client.join(10)
     for server in servers:
         server.process.send_signal(signal.SIGTERM)
         code = server.process.wait(20)
-        print(f"{server.name}: ended with {code}, {server.requests} requests, {server.wrong} errors")
-    ended = any('"t":"end"' in open(p).read() for p in glob.glob(options.log + ".*"))
-    print("the log is complete" if ended else "the log has no end")
-    per = {s.name: samples[-1][s.name]["cpu"] / max(1, samples[-1][s.name]["requests"]) * 1e6 for s in servers}
-    print(f"processor seconds per million requests: native {per['native']:.2f}, monitored {per['monitored']:.2f}, "
-          f"ratio {per['monitored'] / per['native']:.3f}")
-    return 0 if ended else 1
+        print(f"{server.name}: ended with {code}, {server.requests:,} requests, {server.wrong} errors")
+    ended = any('"t":"end"' in open(p).read() for p in glob.glob(log + ".*"))
+    per = {s.name: samples[-1][s.name]["cpu"] / max(1, s.requests) * 1e6 for s in servers}
+    cost = per["monitored"] / per["native"] - 1
+    throughput = samples[-1]["monitored"]["throughput"] / samples[-1]["native"]["throughput"]
+    flat = is_flat(samples)
+    print(f"processor seconds per million requests: native {per['native']:.2f}, monitored {per['monitored']:.2f}: "
+          f"{cost * 100:+.1f} % of {options.budget}")
+    print(f"throughput against native: {throughput:.3f}")
+    print("memory: " + ("flat" if flat else "GROWS"))
+    print("the log is complete" if ended else "the log has NO END")
+    findings = findings_of(build, log)
+    print(f"{len(findings)} findings:\n  " + "\n  ".join(findings))
+    if options.out:
+        options.out.write_text(json.dumps({"samples": samples, "cost": cost, "throughput": throughput, "findings": findings},
+                                          indent=1) + "\n")
+    return 0 if ended and flat and not any(s.wrong for s in servers) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BenchError as error:
+        print(f"soak: {error}", file=sys.stderr)
+        sys.exit(2)

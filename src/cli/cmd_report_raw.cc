@@ -13,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/reporting.h"
+#include "cli/told_findings.h"
 #include "report/merge.h"
 #include "report/prose.h"
 #include "report/raw.h"
@@ -65,10 +66,13 @@ class ReportRawCommand : public Command {
   void on_race(const report::RawLog& log, const report::RawRace& race) {
     report::Finding instance = report::resolve(log, race, symbolizer_);
     report::order_accesses(instance);
-    bool is_new = reporting_.suppressions().match(instance) == nullptr &&
-                  seen_.insert(report::identity_of(instance)).second;
+    const auto news = reporting_.suppressions().match(instance) == nullptr ? told_.add(instance)
+                                                                           : ToldFindings::News::kNothing;
+    const bool names_variable = news == ToldFindings::News::kVariable && log.mode == "monitor";
+    if (names_variable && !reporting_.quiet())
+      fmt::print(stderr, "{}", ToldFindings::variable_line(instance));
     instances_.push_back({std::move(instance), parser_.logs().size() - 1, race.id});
-    if (!is_new || reporting_.quiet()) return;
+    if (news != ToldFindings::News::kFinding || reporting_.quiet()) return;
     // Printed at once: the program may be killed before it ends. Its fingerprint is final, but for races
     // between the same two functions of a program without debug information.
     report::Report context;
@@ -92,7 +96,7 @@ class ReportRawCommand : public Command {
         suppressed_.insert(report::identity_of(instance));
       }
     }
-    std::erase_if(suppressed_, [&](const std::string& identity) { return seen_.contains(identity); });
+    std::erase_if(suppressed_, [&](const std::string& identity) { return told_.contains(identity); });
     report.suppressed = suppressed_.size();
     report.findings = report::merge(std::move(instances));
     for (const report::RawLog& log : logs) {
@@ -103,7 +107,7 @@ class ReportRawCommand : public Command {
       report.notes.insert(report.notes.end(), log.notes.begin(), log.notes.end());
       for (const auto& [name, value] : log.statistics) report.statistics[name] = value;
     }
-    return reporting_.finish_printed(report);
+    return reporting_.finish_printed(report, Reporting::WhenClean::kIsSilent);
   }
 
   static std::string again(const report::RawLog& log) {
@@ -124,7 +128,8 @@ class ReportRawCommand : public Command {
   std::vector<Instance> instances_;
   report::RawParser parser_{
       [this](const report::RawLog& log, const report::RawRace& race) { on_race(log, race); }};
-  std::set<std::string> seen_, suppressed_;
+  ToldFindings told_;
+  std::set<std::string> suppressed_;
 };
 
 }  // namespace

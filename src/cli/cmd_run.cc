@@ -23,6 +23,9 @@ class RunCommand : public Command {
            "  deadheat run -- ./bank 8                  races are printed to standard error\n"
            "  deadheat run --json out.json -- ./bank 8  and written to a file\n"
            "  deadheat run -- make check                everything instrumented that it starts is watched\n"
+           "  deadheat run --mode monitor --budget 5% -- ./server    leave it on, at most 5 % slower (built "
+           "with "
+           "--deadheat-mode=monitor)\n"
            "  deadheat run --mode record --out bank.dh -- ./bank 8   record it (built with "
            "--deadheat-mode=record)\n";
   }
@@ -93,7 +96,7 @@ class RunCommand : public Command {
       report.notes.push_back(
           fmt::format("{} belongs to the monitor lane: what ran was built for {}", own, report.mode));
     if (watching.tell == nullptr) return reporting_.finish(report, watched->end.code);
-    const int code = reporting_.finish_printed(report);
+    const int code = reporting_.finish_printed(report, Reporting::WhenClean::kSaysSo);
     return code == 0 ? watched->end.code : code;
   }
 

@@ -64,7 +64,9 @@ void LiveFindings::on_race(const report::RawLog& log, const report::RawRace& rac
   report::Finding finding = report::resolve(log, race, symbolizer_);
   report::order_accesses(finding);
   if (reporting_.suppressions().match(finding) != nullptr) return;
-  if (!seen_.insert(report::identity_of(finding)).second) return;
+  const ToldFindings::News news = told_.add(finding);
+  if (news == ToldFindings::News::kVariable) fmt::print(stderr, "{}", ToldFindings::variable_line(finding));
+  if (news != ToldFindings::News::kFinding) return;
   report::Report context;
   context.program.again = again_;
   const std::vector<report::Finding> one = report::merge({std::move(finding)});

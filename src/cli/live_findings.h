@@ -7,12 +7,12 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cli/reporting.h"
+#include "cli/told_findings.h"
 #include "report/raw.h"
 #include "report/source.h"
 #include "report/symbolizer.h"
@@ -40,7 +40,7 @@ class LiveFindings {
   Reporting& reporting_;
   std::string again_;
   std::map<std::string, Log> logs_;
-  std::set<std::string> seen_;
+  ToldFindings told_;
   report::Symbolizer symbolizer_;
   report::SourceCache sources_;
   std::atomic<bool> ended_ = false;

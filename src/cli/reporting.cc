@@ -168,9 +168,9 @@ int Reporting::finish(const report::Report& report, int otherwise) {
   return write_files(report, otherwise);
 }
 
-int Reporting::finish_printed(const report::Report& report) {
-  // A program that is simply run, and has no races, prints what it prints without us.
-  bool is_silent = quiet_ || (report.findings.empty() && report.notes.empty());
+int Reporting::finish_printed(const report::Report& report, WhenClean when_clean) {
+  bool is_clean = report.findings.empty() && report.notes.empty();
+  bool is_silent = quiet_ || (is_clean && when_clean == WhenClean::kIsSilent);
   if (!is_silent) write_all(STDERR_FILENO, report::render_terminal_summary(report, {.color = color()}));
   return write_files(report, kExitClean);
 }

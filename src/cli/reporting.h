@@ -47,9 +47,11 @@ class Reporting {
   // Prints the report to standard error unless --quiet, writes the files. The result is the exit code:
   // findings, or else `otherwise`.
   int finish(const report::Report& report, int otherwise);
-  // The same when the findings were printed one by one already: the summary only, and only if there is
-  // something to say.
-  int finish_printed(const report::Report& report);
+  // The same when the findings were printed one by one already: the summary only. A program that is simply
+  // run, and has no races, prints what it prints without us; one that was run for its races is told that
+  // there are none.
+  enum class WhenClean { kIsSilent, kSaysSo };
+  int finish_printed(const report::Report& report, WhenClean when_clean);
   // The files only.
   int write_files(const report::Report& report, int otherwise);
 

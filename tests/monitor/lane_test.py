@@ -449,6 +449,32 @@ int main() {
 }
 """
 
+TWO_ON_A_LINE = """
+#include <thread>
+long first, second;
+static void work() { for (int i = 0; i < ROUNDS; ++i) { first += i; second += i; asm volatile("" ::: "memory"); } }
+int main() { std::thread a(work), b(work); a.join(); b.join(); }
+"""
+
+# All of them live at the same time.
+MANY_THREADS = """
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_barrier_t all;
+static void* wait_for_all(void*) { pthread_barrier_wait(&all); return nullptr; }
+int main(int, char** argv) {
+  unsigned const count = atoi(argv[1]);
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 64 << 10);
+  pthread_barrier_init(&all, nullptr, count);
+  auto* const threads = new pthread_t[count];
+  for (unsigned i = 0; i < count; ++i)
+    if (pthread_create(&threads[i], &small, wait_for_all, nullptr)) _Exit(9);
+  for (unsigned i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
+}
+"""
+
 
 class MonitorLane(unittest.TestCase):
     def setUp(self):
@@ -711,6 +737,43 @@ class MonitorLane(unittest.TestCase):
         report = self.findings(self.build(NEW_AND_DELETE, "hidden.o"), "--cap", "0")
         self.assertEqual(report["findings"], [])
         self.assertGreater(report["statistics"]["points"], 1000)
+
+    def test_run_says_that_nothing_was_found_and_a_program_that_is_simply_run_does_not(self):
+        program = self.build("int main() {}")
+        run = (os.path.join(BIN, "deadheat"), "run", "--mode", "monitor")
+        self.assertEqual(self.call(*run, "--", program), "deadheat: 0 findings\n")
+        self.assertEqual(self.call(*run, "--quiet", "--", program), "")
+        self.assertEqual(self.call(program), "")
+        self.assertIn("run --mode monitor --budget 5% -- ", self.call(os.path.join(BIN, "deadheat"), "help", "run"))
+
+    def test_each_variable_that_races_on_one_line_is_named(self):
+        # As in the watch lane: one finding, and both of its variables.
+        program = self.build(TWO_ON_A_LINE, "-DROUNDS=3000000")
+        text = self.call(os.path.join(BIN, "deadheat"), "run", "--mode", "monitor", "--cap", "0", "--json", "out.json", "--",
+                         program, code=66)
+        with open(self.path("out.json")) as file:
+            finding, = json.load(file)["findings"]
+        self.assertEqual({v["name"] for v in finding["variables"]}, {"first", "second"})
+        self.call(os.path.join(BIN, "deadheat-c++"), "-O1", "-g", "-pthread", "-DROUNDS=3000", "program.cc", "-o", "watched")
+        self.call(os.path.join(BIN, "deadheat"), "run", "--json", "watched.json", "--quiet", "--", "./watched", code=66)
+        with open(self.path("watched.json")) as file:
+            watched, = json.load(file)["findings"]
+        self.assertEqual(finding["fingerprint"], watched["fingerprint"])
+        self.assertEqual({v["name"] for v in watched["variables"]}, {"first", "second"})
+        for text in (text, self.call(program, code=66, DEADHEAT_OPTIONS="cap=0")):
+            self.assertEqual(text.count("data race on "), 1, text)
+            self.assertEqual(text.count("the same places race on "), 1, text)
+            for name in ("first", "second"):
+                self.assertIn(f"race on {name} (global, 8 bytes, program.cc:3)", text)
+            self.assertEqual(text.count(f"[{finding['fingerprint']}]"), 2, text)
+
+    def test_threads_that_are_too_many_to_be_monitored_are_spoken_of_once(self):
+        program = self.build(MANY_THREADS)
+        line = "threads beyond the first 2047 are not monitored"
+        text = self.call(program, "2100", DEADHEAT_OPTIONS="sample=1%")
+        self.assertEqual(text.count(line), 1, text)
+        self.assertEqual(self.findings(program, arguments=("2100",))["statistics"]["unmonitored_threads"], 2101 - 2047)
+        self.assertEqual(self.call(program, "2046"), "")
 
     def test_one_thread_alone_starts_nothing(self):
         report = self.findings(self.build("long x[9]; int main() { for (volatile int i = 0; i < 9; i = i + 1) x[i]++; }"))

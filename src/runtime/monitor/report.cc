@@ -332,9 +332,9 @@ void write_end(int status) {
   Statistics const s = total_statistics();
   Pace const pace = current_pace();
   Text line;
-  line.append(
-      "{\"t\":\"end\",\"exit\":%d,\"statistics\":{\"threads\":%u,\"monitor_starts\":%lu,\"points\":%lu,",
-      status, threads_created(), s.starts, s.points);
+  line.append("{\"t\":\"end\",\"exit\":%d,\"statistics\":{\"threads\":%u,\"unmonitored_threads\":%u,", status,
+              threads_created(), threads_unmonitored());
+  line.append("\"monitor_starts\":%lu,\"points\":%lu,", s.starts, s.points);
   line.append("\"ranges\":%lu,\"dropped\":%lu,\"replaced\":%lu,\"lost\":%lu,\"stops\":%lu,\"invisible\":%lu,",
               s.ranges, s.dropped, s.replaced, s.lost, s.releases, s.invisible);
   line.append(

@@ -8,6 +8,7 @@
 #include "runtime/monitor/table.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/options.h"
+#include "runtime/platform/print.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 #include "runtime/platform/unwind.h"
@@ -44,6 +45,16 @@ uint32_t take_number(Thread* thread) {
     return number;
   }
   return 0;
+}
+
+uint32_t unmonitored_count;
+
+// REQUIRES: registry_lock. Said when it happens, and once: whoever leaves a server on reads its error output,
+// and must not take the silence about these threads for an answer.
+void tell_of_unmonitored() {
+  if (unmonitored_count++ != 0) return;
+  platform::warn("more than %u threads at a time: threads beyond the first %u are not monitored",
+                 kNumbers - 1, kNumbers - 1);
 }
 
 void link_live(Thread* thread) {
@@ -164,6 +175,7 @@ Thread* thread_create(Thread* parent, uintptr_t pc) {
   thread->info.parent = parent->info.id;
   thread->info.created = created;
   thread->number = take_number(thread);
+  if (thread->number == 0) tell_of_unmonitored();
   link_live(thread);
   pace_threads(live_count);
   return thread;
@@ -233,6 +245,7 @@ Thread* thread_by_handle(pthread_t handle) {
 }
 
 uint32_t threads_created() { return __atomic_load_n(&created_count, __ATOMIC_RELAXED); }
+uint32_t threads_unmonitored() { return __atomic_load_n(&unmonitored_count, __ATOMIC_RELAXED); }
 
 int64_t stack_owner(uintptr_t address) {
   SpinGuard const guard(registry_lock);

@@ -140,6 +140,7 @@ void thread_join(Thread* thread);
 void thread_detach(Thread* thread);
 Thread* thread_by_handle(pthread_t handle);
 uint32_t threads_created();
+uint32_t threads_unmonitored();  // of these, how many monitored nothing
 // Whose stack holds this address: its id, or -1.
 int64_t stack_owner(uintptr_t address);
 Statistics total_statistics();
