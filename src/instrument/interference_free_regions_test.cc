@@ -461,5 +461,58 @@ TEST(Paper, Section36AnAddressOfTheLoopIsAShortScopeMonitor) {
   EXPECT_THAT(Monitored(function(body)).starts(), ElementsAre("strong range x in entry"));
 }
 
+// A loop over `stride` bytes at a time, `offset` bytes into each, as often as @count says.
+std::string loop_over(int stride, int offset, const std::string& more = "") {
+  return "@count = external global i64\n" + function(R"(
+      %total = load i64, ptr @count
+      %none = icmp slt i64 %total, 1
+      br i1 %none, label %end, label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      %at = mul nsw i64 %i, )" + std::to_string(stride) +
+                                                     R"(
+      %field = getelementptr inbounds i8, ptr %x, i64 )" +
+                                                     std::to_string(offset) + R"(
+      %element = getelementptr inbounds i8, ptr %field, i64 %at
+      store i32 1, ptr %element
+)" + more + R"(
+      %next = add nuw nsw i64 %i, 1
+      %more = icmp slt i64 %next, %total
+      br i1 %more, label %loop, label %end
+    end:
+      ret void)");
+}
+
+TEST(Placement, AMemberOfAnArrayOfStructsIsOneMonitorWithGaps) {
+  Monitored f(loop_over(24, 8));
+  const std::vector<std::string> starts = f.starts();
+  ASSERT_EQ(std::count_if(starts.begin(), starts.end(),
+                          [](const std::string& start) { return start.starts_with("strong"); }),
+            1)
+      << f.print();
+  for (llvm::Instruction& instruction : llvm::instructions(*f.versions()[0])) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (!call || !call->getCalledFunction() ||
+        call->getCalledFunction()->getName() != "__dh_monitor_start_strided")
+      continue;
+    const auto constant = [&](unsigned i) {
+      const auto* value = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(i));
+      return value ? value->getSExtValue() : -1;
+    };
+    EXPECT_EQ(constant(1), 4) << "bytes of one element, not of the struct";
+    EXPECT_EQ(constant(2), 24);
+    EXPECT_EQ(constant(3), -1) << "known only when it runs";
+    EXPECT_NE(call->getParent()->getName(), "loop");
+    return;
+  }
+  ADD_FAILURE() << f.print();
+}
+
+TEST(Placement, AStridedLoopThatReleasesHasNoMonitorOfAllOfIt) {
+  Monitored f(loop_over(24, 8, "store atomic i32 1, ptr @flag release, align 4"));
+  for (const std::string& start : f.starts()) EXPECT_EQ(start.find("strided"), std::string::npos) << start;
+  EXPECT_THAT(f.starts(), ::testing::Contains("strong element in loop"));
+}
+
 }  // namespace
 }  // namespace deadheat::instrument::testing

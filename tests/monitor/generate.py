@@ -283,6 +283,47 @@ class Writer:
                 f"{self.use(d, size, False)}if ({count}.fetch_sub(1, std::memory_order_acq_rel) == 1) {{\n"
                 f"{self.use(d, size, True)}}}\n", "")
 
+    def section_columns(self, rounds):
+        """Each thread has columns of its own in a table whose rows all share: strides, forwards and backwards, of
+        elements of every size, and single elements between them; now and then a barrier turns the columns round."""
+        rng = self.rng
+        t, b = self.unique("table"), self.unique("rows")
+        width = rng.choice(["char", "short", "int", "long", "Pair"])
+        rows = rng.choice([3, 20, 300])
+        fields = rng.choice([4, 5, 7, 12])  # at least one for each thread
+        if width == "Pair":
+            self.add(f"struct Pair{t} {{ int a; short b; long v() const {{ return a + b; }} "
+                     f"Pair{t}& operator+=(long x) {{ a += x; b ^= x; return *this; }} }};")
+            width, value = f"Pair{t}", ".v()"
+        else:
+            value = ""
+        self.add(f"static {width} {t}[{rows} * {fields}];\nstatic pthread_barrier_t {b};")
+        text = f"  int const c = (me + r) % kThreads;\n  {width}* const mine = {t} + c;\n"
+        step = fields
+        for _ in range(rng.randint(1, 3)):
+            stride = step * rng.choice([1, 1, 2, 3])
+            kind = rng.choice(["read", "write", "back", "one", "while", "pointer"])
+            last = rows * fields - fields
+            if kind == "read":
+                text += f"  for (int i = 0; i < {rows} * {fields} - {fields} + 1; i += {stride}) s += mine[i]{value};\n"
+            elif kind == "write":
+                text += f"  for (int i = 0; i < {rows} * {fields} - {fields} + 1; i += {stride}) mine[i] += s;\n"
+            elif kind == "back":
+                text += f"  for (long i = {last}; i >= 0; i -= {stride}) mine[i] += i;\n"
+            elif kind == "one":
+                text += f"  mine[{rng.randrange(rows)} * {fields}] += s;\n"
+            elif kind == "while":
+                text += f"  for (unsigned i = 0, n = s & 31; i < n && i < {rows}; ++i) mine[i * {fields}] += 3;\n"
+            else:
+                text += f"  for (auto* p = mine; p < {t} + {rows} * {fields}; p += {stride}) *p += 1;\n"
+        # Rows of one thread, then columns of all: what is ordered by the barrier must not meet.
+        turn = f"  pthread_barrier_wait(&{b});\n"
+        if rng.random() < 0.5:
+            turn += (f"  if (me == r % kThreads) for (int i = 0; i < {rows} * {fields}; ++i) s += {t}[i]{value};\n"
+                     f"  pthread_barrier_wait(&{b});\n")
+        return (f"pthread_barrier_init(&{b}, nullptr, kThreads);\n", f"for (int r = 0; r < {rounds}; ++r) {{\n{text}{turn}}}\n",
+                f"pthread_barrier_destroy(&{b});\n")
+
     def program(self, number):
         rng = self.rng
         threads = rng.randint(2, 4)

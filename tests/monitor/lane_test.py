@@ -475,6 +475,39 @@ int main(int, char** argv) {
 }
 """
 
+# One thread walks a member of an array of structs; the other is at one element in the middle, or walks as well. The
+# member it is at is the same one, or the one beside it.
+STRIDED = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+struct Item { int key; short value, other; } items[5000];
+static int count = 5000;
+static char how, which;
+static void* walk(void*) { for (int i = 0; i < count; ++i) items[i].value = 1; usleep(60000); return nullptr; }
+static void* meet(void*) {
+  usleep(how == 'f' ? 0 : 20000);
+  if (how == 'w') {
+    if (which == 's') for (int i = 4400; i > 700; i -= 3) items[i].value++;
+    else for (int i = 4400; i > 700; i -= 3) items[i].other++;
+  } else if (how == 'r') {
+    for (int i = 0; i < count; ++i) if (which == 's') items[i].value = 2; else items[i].other = 2;
+  } else {
+    if (which == 's') items[2500].value++; else items[2500].other++;
+  }
+  usleep(60000);
+  return nullptr;
+}
+int main(int, char** argv) {
+  how = argv[1][0], which = argv[1][1];
+  pthread_t a, b;
+  pthread_create(&b, nullptr, meet, nullptr);
+  usleep(how == 'f' ? 20000 : 0);
+  pthread_create(&a, nullptr, walk, nullptr);
+  pthread_join(a, nullptr); pthread_join(b, nullptr);
+}
+"""
+
 
 class MonitorLane(unittest.TestCase):
     def setUp(self):
@@ -737,6 +770,23 @@ class MonitorLane(unittest.TestCase):
         report = self.findings(self.build(NEW_AND_DELETE, "hidden.o"), "--cap", "0")
         self.assertEqual(report["findings"], [])
         self.assertGreater(report["statistics"]["points"], 1000)
+
+    def test_the_middle_of_a_strided_loop_is_monitored_and_the_gaps_are_not(self):
+        for level in ("-O1", "-O2", "-O3"):
+            program = self.build(STRIDED, level)
+            # At one element after the walk began or before, walking as well with other steps, or with the same ones.
+            for how in "efwr":
+                for _ in range(3):  # a busy machine may keep the two from meeting
+                    report = self.findings(program, "--cap", "0", arguments=(how + "s",))
+                    if report["findings"]:
+                        break
+                finding, = report["findings"]
+                self.assertEqual(finding["variable"]["name"], "items", (level, how))
+                self.assertEqual({access["size"] for access in finding["accesses"]}, {2}, (level, how))
+                self.assertGreater(report["statistics"]["strided"], 0)
+                for _ in range(3):
+                    report = self.findings(program, "--cap", "0", arguments=(how + "n",))
+                    self.assertEqual(report["findings"], [], (level, how))
 
     def test_run_says_that_nothing_was_found_and_a_program_that_is_simply_run_does_not(self):
         program = self.build("int main() {}")

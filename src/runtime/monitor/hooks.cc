@@ -111,18 +111,11 @@ void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride
   Inside const inside(thread);
   Cost const cost(thread);
   if (!may_start(thread, what & kDhMonitorPlaceMask)) return;
-  auto const begin = reinterpret_cast<uintptr_t>(address);
-  StartRequest request{begin, size, type_of(what), DH_CALLER, false};
-  // The gaps are not accessed, so this is no range. Some from either end stand for all.
-  constexpr uint64_t kEach = 8;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (i == kEach && count > 2 * kEach) i = count - kEach;
-    request.address = begin + i * static_cast<uint64_t>(stride);
-    if (size <= kDhMonitorMaxPoint)
-      start_point(thread, request);
-    else
-      start_range(thread, request);
-  }
+  Comb bytes{};
+  if (!comb_of_loop(reinterpret_cast<uintptr_t>(address), size, stride, count, uintptr_t{1} << 47, &bytes))
+    return;
+  start_strided(thread,
+                {bytes.address, bytes.size, type_of(what), DH_CALLER, false, bytes.stride, bytes.width});
 }
 
 void __dh_monitor_release_slow() {

@@ -335,8 +335,10 @@ void write_end(int status) {
   line.append("{\"t\":\"end\",\"exit\":%d,\"statistics\":{\"threads\":%u,\"unmonitored_threads\":%u,", status,
               threads_created(), threads_unmonitored());
   line.append("\"monitor_starts\":%lu,\"points\":%lu,", s.starts, s.points);
-  line.append("\"ranges\":%lu,\"dropped\":%lu,\"replaced\":%lu,\"lost\":%lu,\"stops\":%lu,\"invisible\":%lu,",
-              s.ranges, s.dropped, s.replaced, s.lost, s.releases, s.invisible);
+  line.append(
+      "\"ranges\":%lu,\"strided\":%lu,\"dropped\":%lu,\"replaced\":%lu,\"lost\":%lu,\"stops\":%lu,"
+      "\"invisible\":%lu,",
+      s.ranges, s.strided, s.dropped, s.replaced, s.lost, s.releases, s.invisible);
   line.append(
       "\"benign\":%lu,\"windows\":%lu,\"open_us\":%lu,\"cycles\":%lu,\"runtime_bytes_mapped\":%lu}}\n",
       benign_races, pace.windows, pace.open_us, s.cycles, platform::mapped_bytes());

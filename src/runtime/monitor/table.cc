@@ -37,13 +37,16 @@ struct Range {
   uint64_t owner;  // which activation of which thread: count << 12 | number << 1 | strong; 0: nobody's
   uintptr_t begin;
   uintptr_t end;
+  uint64_t stride;  // as in Comb
+  uint64_t width;
   Monitor* monitor;
 };
 constexpr unsigned kRanges = 64;
 constexpr unsigned kRangesOfOne = 8;  // of one thread
 // Points that overlap a range are looked for at both its ends: where two threads' shares of an array meet is
-// where mistakes are made.
+// where mistakes are made. In the middle, among the monitors of so many other threads.
 constexpr uint64_t kLookedAtEach = 24;
+constexpr unsigned kThreadsLookedAt = 8;
 Range ranges[kRanges];
 uint64_t ranges_active;  // one bit each; set after the range is written, cleared before it is written again
 uint64_t ranges_taken;
@@ -73,6 +76,8 @@ void describe(Monitor& monitor, const Thread* thread, const StartRequest& reques
   monitor.prompt = request.prompt;
   monitor.address = request.address;
   monitor.size = request.size;
+  monitor.stride = static_cast<uint32_t>(request.stride);
+  monitor.width = static_cast<uint32_t>(request.width);
   capture(monitor.stack, thread, request);
   end_writing(monitor);
 }
@@ -124,25 +129,37 @@ Monitor* record_of(Thread* thread, const uint64_t* slot) {
 
 // Copies what another thread wrote down about a monitor that `still_there` says is active.
 template <class StillThere>
-bool read_other(const Monitor& monitor, MonitorCopy* copy, StillThere still_there) {
+bool read_other(const Monitor& monitor, MonitorCopy* copy, Comb* bytes, StillThere still_there) {
   uint32_t const version = __atomic_load_n(&monitor.version, __ATOMIC_ACQUIRE);
   if ((version & 1) != 0) return false;
   copy->type = monitor.type;
   copy->prompt = monitor.prompt;
   copy->address = __atomic_load_n(&monitor.address, __ATOMIC_RELAXED);
   copy->size = __atomic_load_n(&monitor.size, __ATOMIC_RELAXED);
+  *bytes = {copy->address, copy->size, __atomic_load_n(&monitor.stride, __ATOMIC_RELAXED),
+            __atomic_load_n(&monitor.width, __ATOMIC_RELAXED)};
   copy->stack = monitor.stack;
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&monitor.version, __ATOMIC_RELAXED) == version && still_there() &&
          copy->stack.count <= Stack::kMax;
 }
 
-void race(Thread* thread, const StartRequest& request, const Sighting& other_side) {
+// Of a range with gaps, a report shows the access that met the other.
+void race(Thread* thread, const StartRequest& request, Sighting& other_side, const Comb& others) {
+  uintptr_t byte = 0;
+  if (!first_common(request.bytes(), others, &byte)) {
+    ++thread->statistics.lost;
+    return;
+  }
+  Comb const met = request.bytes().tooth_at(byte);
+  Comb const met_by = others.tooth_at(byte);
   MonitorCopy own{};
   own.type = request.type;
   own.prompt = request.prompt;
-  own.address = request.address;
-  own.size = request.size;
+  own.address = met.address;
+  own.size = met.size;
+  other_side.access.address = met_by.address;
+  other_side.access.size = met_by.size;
   capture(own.stack, thread, request);
   report_race(thread, own, other_side);
 }
@@ -155,10 +172,11 @@ void race_with_point(Thread* thread, const StartRequest& request, const uint64_t
     if (__atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) != &slot) continue;
     // First the word, then the record: if the word is a later monitor's, this record has been given up
     // before.
-    if (read_other(monitor, &seen.access, [&] {
+    Comb bytes{};
+    if (read_other(monitor, &seen.access, &bytes, [&] {
           return load(slot) == word && __atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) == &slot;
         }))
-      race(thread, request, seen);
+      race(thread, request, seen, bytes);
     else
       ++thread->statistics.lost;
     return;
@@ -182,7 +200,7 @@ void look_at_points(Thread* thread, const StartRequest& request, uint64_t granul
 }
 
 void look_at_ranges(Thread* thread, const StartRequest& request) {
-  uintptr_t const end = request.address + request.size;
+  Comb const own = request.bytes();
   for (uint64_t left = load(ranges_active); left != 0; left &= left - 1) {
     Range& range = ranges[__builtin_ctzll(left)];
     uint64_t const owner = load(range.owner);
@@ -190,13 +208,20 @@ void look_at_ranges(Thread* thread, const StartRequest& request) {
     if (number == 0 || number == thread->number) continue;
     if ((owner & 1) == 0 && !is_write(request.type)) continue;
     uintptr_t const begin = __atomic_load_n(&range.begin, __ATOMIC_RELAXED);
-    if (begin >= end || __atomic_load_n(&range.end, __ATOMIC_RELAXED) <= request.address) continue;
+    uintptr_t const end = __atomic_load_n(&range.end, __ATOMIC_RELAXED);
+    if (begin >= own.end() || end <= own.address) continue;
+    Comb const there{begin, end - begin, __atomic_load_n(&range.stride, __ATOMIC_RELAXED),
+                     __atomic_load_n(&range.width, __ATOMIC_RELAXED)};
+    uintptr_t byte = 0;
+    if (!first_common(own, there, &byte)) continue;
     Monitor* const monitor = __atomic_load_n(&range.monitor, __ATOMIC_RELAXED);
     Thread* const other = thread_of_number(number);
     if (other == nullptr) continue;
     Sighting seen{other, number, other->info.id, interruptions_of(*other), {}};
-    if (monitor != nullptr && read_other(*monitor, &seen.access, [&] { return load(range.owner) == owner; }))
-      race(thread, request, seen);
+    Comb bytes{};
+    if (monitor != nullptr &&
+        read_other(*monitor, &seen.access, &bytes, [&] { return load(range.owner) == owner; }))
+      race(thread, request, seen, bytes);
     else
       ++thread->statistics.lost;
   }
@@ -318,23 +343,76 @@ void end_keep(Thread* thread) {
   for (unsigned i = 0; i < thread->count; ++i) thread->monitors[i].kept = false;
 }
 
-void start_range(Thread* thread, const StartRequest& request) {
-  if (request.size == 0) return;
-  if (request.size <= kDhMonitorMaxPoint) return start_point(thread, request);
+namespace {
+
+// A monitor that is active already and says as much.
+bool covers(const Monitor& monitor, const StartRequest& request) {
+  if (monitor.range == 0 || (is_write(request.type) && monitor.type != AccessType::kWrite)) return false;
+  if (monitor.stride != 0 && (monitor.address != request.address || monitor.size != request.size ||
+                              monitor.stride != request.stride || monitor.width < request.width))
+    return false;
+  return monitor.address <= request.address &&
+         request.address + request.size <= monitor.address + monitor.size;
+}
+
+// The bytes of the granule that the request is about.
+uint64_t bytes_of(const StartRequest& request, uint64_t granule) {
+  if (request.stride == 0) return bytes_in(granule, request.address, request.size);
+  uint64_t bytes = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    bytes |= request.bytes().contains((granule << 3) + i) ? uint64_t{1} << i : 0;
+  return bytes;
+}
+
+void look_at_granules(Thread* thread, const StartRequest& request, uintptr_t begin, uintptr_t end) {
+  for (uint64_t granule = begin >> 3; granule <= (end - 1) >> 3; ++granule)
+    look_at_points(thread, request, granule, bytes_of(request, granule));
+}
+
+// Between the ends there may be millions of granules, but a thread has few monitors: those are gone through,
+// of other threads in turn. A record only says where to look; what counts is the word in the table.
+void look_at_others(Thread* thread, const StartRequest& request) {
+  Comb const own = request.bytes();
+  unsigned looked_at = 0;
+  for (uint32_t i = 1; i < kNumbers && looked_at < kThreadsLookedAt; ++i) {
+    thread->looked_at = 1 + thread->looked_at % (kNumbers - 1);
+    const Thread* const other = thread_of_number(thread->looked_at);
+    if (other == nullptr || other == thread) continue;
+    uint32_t const count = __atomic_load_n(&other->count, __ATOMIC_RELAXED);
+    if (count == 0) continue;
+    ++looked_at;
+    for (uint32_t k = 0; k < count && k < Thread::kMonitors; ++k) {
+      const Monitor& monitor = other->monitors[k];
+      if (__atomic_load_n(&monitor.slot, __ATOMIC_RELAXED) == nullptr) continue;
+      uintptr_t const address = __atomic_load_n(&monitor.address, __ATOMIC_RELAXED);
+      uint64_t const size = __atomic_load_n(&monitor.size, __ATOMIC_RELAXED);
+      uintptr_t byte = 0;
+      if (size == 0 || size > kDhMonitorMaxPoint || !first_common(own, {address, size, 0, 0}, &byte))
+        continue;
+      look_at_granules(thread, request, byte & ~uintptr_t{7}, (byte | 7) + 1);
+    }
+  }
+}
+
+}  // namespace
+
+bool start_range(Thread* thread, const StartRequest& request) {
+  if (request.size == 0) return true;
+  if (request.size <= kDhMonitorMaxPoint && request.stride == 0) {
+    start_point(thread, request);
+    return true;
+  }
   ++thread->statistics.starts;
   uintptr_t const begin = request.address;
   uintptr_t const end = begin + request.size;
-  if (end >= kAddressEnd || end < begin) return;
+  if (end >= kAddressEnd || end < begin) return true;
   bool const strong = is_write(request.type);
 
   unsigned own = 0;
   for (unsigned i = 0; i < thread->count; ++i) {
     const Monitor& monitor = thread->monitors[i];
-    if (monitor.range == 0) continue;
-    ++own;
-    if (monitor.address <= begin && end <= monitor.address + monitor.size &&
-        (!strong || monitor.type == AccessType::kWrite))
-      return;  // monitored already
+    if (monitor.range != 0) ++own;
+    if (covers(monitor, request)) return true;
   }
   uint64_t taken = load(ranges_taken);
   unsigned place = kRanges;
@@ -353,6 +431,8 @@ void start_range(Thread* thread, const StartRequest& request) {
     Range& range = ranges[place];
     __atomic_store_n(&range.begin, begin, __ATOMIC_RELAXED);
     __atomic_store_n(&range.end, end, __ATOMIC_RELAXED);
+    __atomic_store_n(&range.stride, request.stride, __ATOMIC_RELAXED);
+    __atomic_store_n(&range.width, request.width, __ATOMIC_RELAXED);
     __atomic_store_n(&range.monitor, &record, __ATOMIC_RELAXED);
     __atomic_store_n(&range.owner,
                      ++thread->activations << 12 | uint64_t{thread->number} << 1 | (strong ? 1 : 0),
@@ -360,24 +440,46 @@ void start_range(Thread* thread, const StartRequest& request) {
     __atomic_fetch_or(&ranges_active, uint64_t{1} << place, __ATOMIC_SEQ_CST);
     ++thread->hot->active;
     ++thread->statistics.ranges;
+    if (request.stride != 0) ++thread->statistics.strided;
     trace_start(thread, request);
   } else {
     ++thread->statistics.dropped;
   }
   look_at(thread, request);
+  return place != kRanges;
+}
+
+void start_strided(Thread* thread, const StartRequest& request) {
+  // So few that points do: a thread has more of those.
+  constexpr uint64_t kFew = 4;
+  constexpr uint64_t kEach = 8;
+  Comb const all = request.bytes();
+  uint64_t const count = all.teeth();
+  if (all.is_stretch()) {
+    start_range(thread, request);
+    return;
+  }
+  bool const is_long = count > kFew && all.stride <= ~uint32_t{0};
+  if (is_long && start_range(thread, request)) return;
+  // All, or if there is no range to be had, some from either end, which stand for all.
+  StartRequest tooth = request;
+  tooth.stride = tooth.width = 0;
+  tooth.size = request.width;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (i == kEach && count > 2 * kEach) i = count - kEach;
+    tooth.address = request.address + i * request.stride;
+    start_range(thread, tooth);
+  }
 }
 
 void look_at(Thread* thread, const StartRequest& request) {
   uintptr_t const end = request.address + request.size;
   if (request.size == 0 || end >= kAddressEnd || end < request.address) return;
   if (load(ranges_active) != 0) look_at_ranges(thread, request);
-  uint64_t const first = request.address >> 3;
-  uint64_t const last = (end - 1) >> 3;
-  for (uint64_t granule = first; granule <= last; ++granule) {
-    if (granule == first + kLookedAtEach && last - first >= 2 * kLookedAtEach)
-      granule = last - kLookedAtEach + 1;
-    look_at_points(thread, request, granule, bytes_in(granule, request.address, request.size));
-  }
+  if (request.size <= 2 * kLookedAtEach * 8) return look_at_granules(thread, request, request.address, end);
+  look_at_granules(thread, request, request.address, request.address + kLookedAtEach * 8);
+  look_at_granules(thread, request, end - kLookedAtEach * 8, end);
+  look_at_others(thread, request);
 }
 
 void stop_all(Thread* thread) { stop_some(thread, false); }

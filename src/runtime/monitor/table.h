@@ -25,15 +25,18 @@
 // one compare-and-swap. To stop: store 0. No lock, no allocation, no loop. A set that is full of other
 // threads' words makes the monitor not start: it is sampled away, as everything here may be at any time (only
 // stopping too late would be wrong). Longer ones (ranges) have a list of their own, of 64 entries, which is
-// searched as a whole when it is not empty.
+// searched as a whole when it is not empty. What a loop accesses with gaps in between is a range with teeth
+// (comb.h): whoever is between them does not meet it. Points that a range meets are looked for at both its
+// ends, and further inside among the monitors of a few other threads.
 //
 // A thread has at most Thread::kMonitors at a time; the oldest makes room. What others need for a report (the
 // stack) is in the thread's own record of the monitor, behind a version: if that changes while it is read,
 // the race is not reported, rather than reported wrongly.
 //
-// Memory: the table has 512 KiB, of which what is used is touched; a thread has about 14 KiB.
+// Memory: the table has 512 KiB, of which what is used is touched; a thread has 16 KiB.
 #pragma once
 
+#include "runtime/monitor/comb.h"
 #include "runtime/monitor/thread.h"
 #include "runtime/monitor/unwind.h"
 
@@ -45,6 +48,11 @@ struct StartRequest {
   AccessType type;
   Caller from;  // the place in the program; without `sp`: where it was called from is not known
   bool prompt;  // the access is made before the thread comes to `from.pc` again
+  // Ranges only, as in Comb: accessed with gaps in between.
+  uint64_t stride = 0;
+  uint64_t width = 0;
+
+  Comb bytes() const { return {address, size, stride, width}; }
 };
 
 // Starts a monitor of up to kDhMonitorMaxPoint bytes.
@@ -52,7 +60,10 @@ void start_point(Thread* thread, const StartRequest& request);
 // The same, and it lives through the releases until `end_keep`.
 void keep_point(Thread* thread, const StartRequest& request);
 void end_keep(Thread* thread);
-void start_range(Thread* thread, const StartRequest& request);
+// False if all ranges are taken.
+bool start_range(Thread* thread, const StartRequest& request);
+// What a loop accesses with gaps in between: a range if it is long, else points.
+void start_strided(Thread* thread, const StartRequest& request);
 
 // Reports races with what others monitor now, and starts nothing: for an access that is over at once.
 void look_at(Thread* thread, const StartRequest& request);

@@ -119,6 +119,7 @@ void Statistics::add(const Statistics& o) {
   starts += o.starts;
   points += o.points;
   ranges += o.ranges;
+  strided += o.strided;
   dropped += o.dropped;
   lost += o.lost;
   replaced += o.replaced;

@@ -41,6 +41,8 @@ struct Monitor {
   uint64_t word;   // what is there while the monitor is active
   uintptr_t address;
   uint64_t size;
+  uint32_t stride;  // as in Comb
+  uint32_t width;
   Stack stack;
 };
 
@@ -48,6 +50,7 @@ struct Statistics {
   uint64_t starts;     // of monitors, already active ones included
   uint64_t points;     // point monitors that became active
   uint64_t ranges;     // range monitors that became active
+  uint64_t strided;    // of these, with gaps
   uint64_t dropped;    // no room in the table
   uint64_t lost;       // overlaps seen whose other side was gone before its stack was read
   uint64_t replaced;   // stopped early to make room for a newer one
@@ -65,8 +68,9 @@ struct Thread {
   uint32_t number = 0;  // in words of the table; 0: this thread monitors nothing
   uint32_t ignore_reads = 0;
   uint32_t ignore_writes = 0;
-  uint32_t next = 0;   // which monitor to replace when all are in use
-  uint32_t count = 0;  // how many monitors are in use
+  uint32_t next = 0;       // which monitor to replace when all are in use
+  uint32_t count = 0;      // how many monitors are in use
+  uint32_t looked_at = 0;  // the number of the thread that was last asked for points in the middle of a range
   uint64_t random = 0;
   uint64_t activations = 0;    // of ranges
   uintptr_t stopped_at = 0;    // the code that last made monitors stop
@@ -89,6 +93,7 @@ struct Thread {
       skip[kDhMonitorPlaces];  // with random caps: how often a place is passed over before its next monitor
   Monitor monitors[kMonitors];
 };
+static_assert(sizeof(Thread) <= size_t{16} << 10, "the runtime's allocator would take twice as much");
 
 // A monitor as a report shows it.
 struct MonitorCopy {

@@ -1,0 +1,24 @@
+// rule: loops
+// claim: two walks over different columns of one table do not race
+// expect: nothing
+#include "../order.h"
+
+short table[300][12];
+int rows = 300;
+
+static void* down(void* _) {
+  for (int i = 0; i < rows; i++) table[i][5] = (short)i;
+  step();
+  return NULL;
+}
+
+static void* up(void* _) {
+  await(1);
+  long sum = 0;
+  for (int i = rows - 90; i > 90; i -= 2) sum += table[i][4];
+  for (int i = rows - 91; i > 90; i -= 3) table[i][8] = 1;
+  use(sum);
+  return NULL;
+}
+
+int main(void) { run2(down, up); }
