@@ -121,7 +121,7 @@ test-build-systems: build
 test-projects: build
 	@tests/projects/run.py --build $(BUILD)
 
-.PHONY: test-monitor test-monitor-mutants test-monitor-misses test-monitor-stress bench-monitor soak
+.PHONY: test-monitor test-monitor-mutants test-monitor-misses test-monitor-stress bench-monitor bench-monitor-instructions soak
 # The monitor lane: every labelled program in both orders, at two levels, with every kind of cap.
 test-monitor: build
 	@tests/monitor/programs.py --build-dir $(BUILD) --opt=-O0,-O2 --options cap=0,cap=1,cap=10,cap=10+random_cap=1
@@ -145,6 +145,10 @@ MINUTES ?= 30
 BUDGET ?= 5%
 soak: build
 	@bench/monitor/soak.py --build $(BUILD) --minutes $(MINUTES) --budget $(BUDGET) --out $(BUILD)/soak.json
+
+# The same programs in instructions, counted by valgrind: what the closed gate costs, whatever else the machine does.
+bench-monitor-instructions: build
+	@bench/monitor/instructions.py --build $(BUILD) --json $(BUILD)/bench-monitor-instructions.json $(BENCH)
 
 # Native, ThreadSanitizer, watch and the monitor lane's settings side by side (docs/monitor.md).
 bench-monitor: build

@@ -508,6 +508,24 @@ int main(int, char** argv) {
 }
 """
 
+# Is what stands at this address, where an interposed function jumps to, the library's?
+JUMPS_TO = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+int main(int argc, char** argv) {
+  pthread_mutex_lock(&m);
+  pthread_mutex_unlock(&m);
+  static char a[64], b[64];
+  memcpy(a, b, argc * 3);
+  for (int i = 1; i + 1 < argc; i += 2)
+    printf("%s %d\\n", argv[i], *(void**)strtoul(argv[i + 1], nullptr, 16) == dlsym(RTLD_NEXT, argv[i]));
+}
+"""
+
 
 class MonitorLane(unittest.TestCase):
     def setUp(self):
@@ -787,6 +805,19 @@ class MonitorLane(unittest.TestCase):
                 for _ in range(3):
                     report = self.findings(program, "--cap", "0", arguments=(how + "n",))
                     self.assertEqual(report["findings"], [], (level, how))
+
+    def test_with_nothing_to_monitor_an_interposed_call_is_a_jump_to_the_library(self):
+        names = ("pthread_mutex_unlock", "memcpy")
+        for linker in ("bfd", "lld"):
+            program = self.build(JUMPS_TO, "-O2", "-no-pie", "-fno-builtin", f"-fuse-ld={linker}")
+            symbols = {line.split()[2]: line.split()[0] for line in self.call("llvm-nm-19", program).splitlines()
+                       if len(line.split()) == 3}
+            words = [word for name in names for word in (name, symbols["deadheat_jump_" + name])]
+            self.assertEqual(self.call(program, *words), "".join(f"{name} 1\n" for name in names), linker)
+            for name in names:
+                text = self.call("llvm-objdump-19", "-d", "--no-show-raw-insn", f"--disassemble-symbols={name}", program)
+                code = [line.split()[1] for line in text.splitlines() if line.startswith("  ") and ":" in line]
+                self.assertEqual(len([one for one in code if one != "nop" and not one.startswith("nop")]), 3, text)
 
     def test_run_says_that_nothing_was_found_and_a_program_that_is_simply_run_does_not(self):
         program = self.build("int main() {}")

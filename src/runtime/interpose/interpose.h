@@ -66,6 +66,14 @@ struct Real {
   }
 };
 
+#ifdef DEADHEAT_LANE_MONITOR
+// Where such a function jumps to, and where its real one will be found: section deadheat_jumps is an array.
+struct Jump {
+  void (*target)();
+  Real<void()>* real;
+};
+#endif
+
 // Are two names one function? Asked at run time: which definition of a weak name a program ended up with, the
 // compiler must not decide.
 template <class Function>
@@ -149,7 +157,8 @@ class CriticalSection {
 // Two kinds of calls that programs make all the time, in the monitor lane, which has to know of them only
 // while it monitors: those that do nothing but read and write memory (the gate is open), and those that do
 // nothing but release (this thread has monitors). Otherwise they are a jump to the real function, before
-// there is a frame or a register to save.
+// there is a frame or a register to save. Until the real function is known, the jump leads to the interposer,
+// which finds it (`Jump`).
 #if defined(DEADHEAT_LANE_MONITOR) && !defined(DEADHEAT_INTERPOSE_STATIC)
 #define DH_JUMP_UNLESS(looks, result, name, ...)                                                    \
   namespace {                                                                                       \
@@ -166,25 +175,27 @@ class CriticalSection {
       ":\n"                                                                                         \
       ".cfi_startproc\n" looks "jne deadheat_open_" #name                                           \
       "\n"                                                                                          \
-      "movq deadheat_real_" #name                                                                   \
-      "+16(%rip), %r11\n"                                                                           \
-      "testq %r11, %r11\n"                                                                          \
-      "je deadheat_open_" #name                                                                     \
-      "\n"                                                                                          \
-      "jmpq *%r11\n"                                                                                \
+      "jmpq *deadheat_jump_" #name                                                                  \
+      "(%rip)\n"                                                                                    \
       ".cfi_endproc\n"                                                                              \
       ".size " #name ",.-" #name                                                                    \
+      "\n"                                                                                          \
+      ".popsection\n"                                                                               \
+      ".pushsection deadheat_jumps,\"aw\",@progbits\n"                                              \
+      ".p2align 3\n"                                                                                \
+      "deadheat_jump_" #name                                                                        \
+      ":\n"                                                                                         \
+      ".quad deadheat_open_" #name                                                                  \
+      "\n"                                                                                          \
+      ".quad deadheat_real_" #name                                                                  \
       "\n"                                                                                          \
       ".popsection");                                                                               \
   extern "C" __attribute__((visibility("hidden"), used, noinline)) result interposed_##name(        \
       __VA_ARGS__) __asm__("deadheat_open_" #name);                                                 \
   result interposed_##name(__VA_ARGS__)
 #define INTERPOSE_ACCESSES(...) DH_JUMP_UNLESS("cmpq $0, __dh_monitor_gate(%rip)\n", __VA_ARGS__)
-#define INTERPOSE_RELEASES(...)                      \
-  DH_JUMP_UNLESS(                                    \
-      "movq __dh_monitor_hot@GOTTPOFF(%rip), %r11\n" \
-      "cmpl $0, %fs:(%r11)\n",                       \
-      __VA_ARGS__)
+// The runtime is part of an executable, never of a shared library: where thread-local memory is, is known.
+#define INTERPOSE_RELEASES(...) DH_JUMP_UNLESS("cmpl $0, %fs:__dh_monitor_hot@TPOFF\n", __VA_ARGS__)
 #else
 #define INTERPOSE_ACCESSES(...) INTERPOSE(__VA_ARGS__)
 #define INTERPOSE_RELEASES(...) INTERPOSE(__VA_ARGS__)

@@ -43,11 +43,19 @@ void* find_real(const char* name, const char* version) {
 extern "C" {
 extern Real<void()> start_of_reals __asm__("__start_deadheat_reals") __attribute__((visibility("hidden")));
 extern Real<void()> end_of_reals __asm__("__stop_deadheat_reals") __attribute__((visibility("hidden")));
+#ifdef DEADHEAT_LANE_MONITOR
+extern Jump start_of_jumps __asm__("__start_deadheat_jumps") __attribute__((visibility("hidden"), weak));
+extern Jump end_of_jumps __asm__("__stop_deadheat_jumps") __attribute__((visibility("hidden"), weak));
+#endif
 }
 
 namespace {
 void find_all() {
   for (Real<void()>* real = &start_of_reals; real < &end_of_reals; ++real) real->find();
+#ifdef DEADHEAT_LANE_MONITOR
+  for (Jump* jump = &start_of_jumps; jump < &end_of_jumps; ++jump)
+    if (jump->real->function != nullptr) jump->target = jump->real->function;
+#endif
   // Functions that are not there (C++ ones in a C program) must not be the program's next dlerror().
   dlerror();
 }
