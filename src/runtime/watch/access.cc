@@ -300,6 +300,7 @@ void forget_in_fat(DhCell* cell, uint8_t mask) {
 }  // namespace
 
 void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
+  thread->walked.forget();
   uintptr_t const end = address + size;
   for (uintptr_t at = address; at < end;) {
     uintptr_t const granule = at & ~uintptr_t{7};

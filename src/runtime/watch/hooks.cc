@@ -45,7 +45,7 @@ __attribute__((always_inline)) inline bool quickly(const void* address, uint32_t
   return true;
 }
 
-void range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
+void walk_range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
   uintptr_t const end = address + size;
   uintptr_t const from = first_uncovered(address, end, type == AccessType::kWrite);
   if (from >= end) return;
@@ -54,6 +54,25 @@ void range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
     slow(address, size, type, pc, 0, false);
   else
     slow(from, end - from, type, pc, 0, false);
+}
+
+// `go` walks over what was not walked over before.
+template <class Go>
+void walk_once(const Walk& walk, Go go) {
+  Thread* const thread = current_thread;
+  WalkedRanges::Entry entry;
+  if (thread == nullptr || !thread->may_be_quick() ||
+      !thread->walked.entry_of(walk, thread->hot->floor, &entry)) {
+    return go();
+  }
+  if (thread->walked.has(entry)) return;
+  go();
+  thread->walked.add(entry);
+}
+
+void range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
+  if (size < WalkedRanges::kWorthRemembering) return walk_range(address, size, type, pc);
+  walk_once({address, size, 0, 1, type == AccessType::kWrite}, [=] { walk_range(address, size, type, pc); });
 }
 
 bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
@@ -236,13 +255,8 @@ void __dh_write_range(void* address, size_t size) {
 }
 
 namespace {
-void strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type, uintptr_t pc) {
-  if (nobody_to_race_with() || count == 0 || size == 0) return;
-  // Gapless, forwards or backwards: one range.
-  if (stride == static_cast<int64_t>(size)) return range(address, size * count, type, pc);
-  if (stride == -static_cast<int64_t>(size)) {
-    return range(address - size * (count - 1), size * count, type, pc);
-  }
+void walk_strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type,
+                  uintptr_t pc) {
   uint64_t const need = (uint64_t{1} << (size & 15)) - 1;
   for (uint64_t i = 0; i < count; ++i, address += static_cast<uint64_t>(stride)) {
     uintptr_t const within = address & 7;
@@ -252,8 +266,21 @@ void strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, Acc
       if (chunk != nullptr && is_covered(chunk + ((address & (kChunk - 1)) >> 3), __dh_hot.floor, bits))
         continue;
     }
-    range(address, size, type, pc);
+    walk_range(address, size, type, pc);
   }
+}
+
+void strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type, uintptr_t pc) {
+  if (nobody_to_race_with() || count == 0 || size == 0) return;
+  // Gapless, forwards or backwards: one range.
+  if (stride == static_cast<int64_t>(size)) return range(address, size * count, type, pc);
+  if (stride == -static_cast<int64_t>(size)) {
+    return range(address - size * (count - 1), size * count, type, pc);
+  }
+  if (count * size < WalkedRanges::kWorthRemembering)
+    return walk_strided(address, size, stride, count, type, pc);
+  walk_once({address, size, stride, count, type == AccessType::kWrite},
+            [=] { walk_strided(address, size, stride, count, type, pc); });
 }
 }  // namespace
 

@@ -152,6 +152,7 @@ void freeing(void* address, Pc pc) {
     return;
   }
   Inside const inside(thread);
+  thread->walked.forget();
   DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
   if (!heap_at(number(address), &block)) {
     check_second_free(thread, number(address), pc.value);

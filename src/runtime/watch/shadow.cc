@@ -4,6 +4,7 @@
 #include "runtime/platform/print.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/watch/sync.h"
+#include "runtime/watch/thread.h"
 
 DhCell* __dh_shadow[1u << kDhDirectoryBits];
 
@@ -245,6 +246,7 @@ FatCell* make_fat(Chunk* chunk, DhCell* cell) {
 }
 
 void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
+  if (current_thread != nullptr) current_thread->walked.forget();
   uintptr_t at = address & ~uintptr_t{7};
   uintptr_t const end = (address + size + 7) & ~uintptr_t{7};
   while (at < end) {

@@ -10,6 +10,7 @@
 #include "runtime/watch/epoch.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/vector_clock.h"
+#include "runtime/watch/walked.h"
 
 namespace deadheat::watch {
 
@@ -91,6 +92,7 @@ struct Thread {
 
   InternCache cache;
   QuickCache quick;
+  WalkedRanges walked;
 
   bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }
   Epoch epoch() const { return Epoch(slot, span.label()); }
