@@ -128,9 +128,9 @@ bool fits_in_cell(Thread* thread, FatCell* fat, DhCell* thin) {
   return pack(thread, fat->records(), fat->count, thin);
 }
 
-void check_fat(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, const Record& access,
-               Races* races) {
-  FatCell* const fat = lock_fat(chunk, cell);
+// REQUIRES: `fat` is the cell's, locked; it is unlocked.
+void record_and_unlock(Thread* thread, FatCell* fat, DhCell* cell, uintptr_t granule, const Record& access,
+                       Races* races) {
   record_in_fat(thread, fat, granule, access, races);
   DhCell thin;
   if (fits_in_cell(thread, fat, &thin))
@@ -150,7 +150,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     if (__builtin_expect(is_fat(old), 0)) {
       // Only this thread could make it covered, so this is asked once, without the lock.
       if (s->filtered && covered_without_lock(fat_of(old), cell, s->access)) return false;
-      check_fat(thread, chunk, cell, granule, s->access, races);
+      record_and_unlock(thread, lock_fat(chunk, cell), cell, granule, s->access, races);
       return true;
     }
     Record records[3];
@@ -169,7 +169,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     if (!pack(thread, records, count, &fresh)) {
       races->count = races_before;  // found again there, under the lock
       thread->until_known -= kMoreUrgent;
-      check_fat(thread, chunk, cell, granule, s->access, races);
+      record_and_unlock(thread, lock_fat(chunk, cell), cell, granule, s->access, races);
       return true;
     }
     if (compare_and_swap_cell(cell, old, fresh)) {
@@ -244,9 +244,20 @@ bool covered_in_fat(FatCell* fat, const Record& access) {
 }
 
 void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
-  fat->reserve(fat->count + 1u);
-  fat->count = static_cast<uint16_t>(apply(thread, fat->records(), fat->count, access, granule, races));
-  fat->bring_back();
+  if (__builtin_expect(fat->is_elsewhere(), 0)) {
+    fat->reserve(fat->count + 1u);
+    fat->count = static_cast<uint16_t>(apply(thread, fat->records(), fat->count, access, granule, races));
+    fat->bring_back();
+  } else {
+    // Beside the FatCell, where there is room for one more: nearly always one of them goes.
+    Record records[FatCell::kFew + 1];
+    for (unsigned i = 0; i < fat->count; ++i) records[i] = fat->few[i];
+    unsigned const count = apply(thread, records, fat->count, access, granule, races);
+    if (__builtin_expect(count > fat->capacity(), 0)) fat->reserve(count);
+    Record* const to = fat->records();
+    for (unsigned i = 0; i < count; ++i) to[i] = records[i];
+    fat->count = static_cast<uint16_t>(count);
+  }
   fat->show();
 }
 
@@ -329,6 +340,16 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
   if (!step(thread, chunk, &chunk->cells[cell_index(granule)], granule, &s, &races))
     ++thread->statistics.covered;
   if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
+}
+
+bool long_access(Thread* thread, DhCell* cell, Record access, const AccessRequest& whole) {
+  FatCell* const fat = lock_existing_fat(cell);
+  if (fat == nullptr) return false;
+  thread->span.note_used();
+  Races races;
+  record_and_unlock(thread, fat, cell, whole.address & ~uintptr_t{7}, access, &races);
+  if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
+  return true;
 }
 
 bool check_access(Thread* thread, const AccessRequest& request) {

@@ -51,6 +51,8 @@ bool covered_in_fat(FatCell* fat, const Record& access);
 void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);
 // Both: records it unless it is covered.
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);
+// An access within one granule whose cell is long and does not cover it; false if the cell is short by now.
+bool long_access(Thread* thread, DhCell* cell, Record access, const AccessRequest& whole);
 void tell_races(Thread* thread, const AccessRequest& request, Races* races);
 
 constexpr detect::AccessKind kind_of(AccessType type) {

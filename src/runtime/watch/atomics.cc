@@ -295,21 +295,28 @@ class QuietAccess {
     note_touched(chunk_, cell_index(address_));
     const QuickCache::Site* const site =
         site_of(thread_, pc, size_ | (write ? uint32_t{kWriteSite} : 0) | kAtomicSite);
-    uint64_t const now = thread_->hot->floor | bytes_in_granule(address_, size_) |
-                         (write ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit;
-    quick::Change const change = is_fat(seen_)
-                                     ? quick::Change{0, 0, quick::kNotQuick}
-                                     : quick::any_change_of(thread_, seen_.half[0], seen_.half[1], now);
-    if (site != nullptr && change.how != quick::kNotQuick) {
-      ShapeId const shape =
-          change.how == quick::kAlone ? site->alone : shape_after(thread_, seen_, change.how, site->stack);
+    AccessType const type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
+    AccessRequest const whole{address_, size_, type, pc};
+    uint8_t const bytes = bytes_in_granule(address_, size_);
+    if (site != nullptr && is_fat(seen_)) {
+      Record access = access_of_kind(thread_, type, bytes);
+      access.stack = site->stack;
+      if (covered_without_lock(fat_of(seen_), cell_, access) || long_access(thread_, cell_, access, whole))
+        return;
+    } else if (site != nullptr) {
+      uint64_t const kind = (write ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit;
+      quick::Change const change =
+          quick::change_of(thread_, seen_.half[0], seen_.half[1], thread_->hot->floor, kind, bytes);
+      ShapeId shape = kNoShape;
+      if (change.how == quick::kAlone)
+        shape = site->alone;
+      else if (change.how != quick::kNotQuick)
+        shape = shape_after(thread_, seen_, change.how, site->stack);
       if (shape != kNoShape &&
           compare_and_swap_cell(cell_, seen_, with_shape(change.first, change.second, shape)))
         return;
     }
-    AccessType const type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
-    known_access(thread_, address_ & ~uintptr_t{7}, bytes_in_granule(address_, size_),
-                 {address_, size_, type, pc}, site != nullptr ? site->stack : 0);
+    known_access(thread_, address_ & ~uintptr_t{7}, bytes, whole, site != nullptr ? site->stack : 0);
   }
 
  private:
@@ -352,13 +359,25 @@ bool quiet_write(volatile T* address, bool may_release, uintptr_t pc, Operation 
 }
 
 template <class T>
-T atomic_load(const volatile T* address, int order, uintptr_t pc) {
+__attribute__((noinline)) T load_uncovered(const volatile T* address, int order, uintptr_t pc) {
   T quickly;
   if (quiet_load(address, pc, &quickly) || load_without_lock(address, &quickly)) return quickly;
   AtomicAccess access(address, sizeof(T), pc, false);
   T const value = plain_load(address);
   access.load_done(order);
   return value;
+}
+// What is covered at a glance needs neither stack nor registers that must be saved.
+template <class T>
+T atomic_load(const volatile T* address, int order, uintptr_t pc) {
+  if constexpr (sizeof(T) <= 8) {
+    QuietAccess access(address, sizeof(T));
+    if (access.possible()) {
+      T const value = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+      if (access.is_quiet() && access.is_covered(false)) return value;
+    }
+  }
+  return load_uncovered(address, order, pc);
 }
 template <class T>
 void atomic_store(volatile T* address, T value, int order, uintptr_t pc) {

@@ -102,34 +102,40 @@ bool may_be_quick(const Thread* thread) {
   return __builtin_expect(thread != nullptr && thread->may_be_quick(), 1);
 }
 
-// A long cell that covers the access already.
+// An access to a long cell, within one granule.
 template <bool kWrite>
-__attribute__((always_inline)) inline bool covered_in_long_cell(Thread* thread, const void* at,
-                                                                uint32_t size) {
+__attribute__((always_inline)) inline bool in_long_cell(Thread* thread, const void* at, uint32_t size,
+                                                        uintptr_t pc, uint64_t value) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+  DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
   uint64_t const mask = bytes_at(address, size);
   if (chunk == nullptr || mask > 0xff) return false;
-  const DhCell* const cell = chunk + cell_index(address);
+  DhCell* const cell = chunk + cell_index(address);
   DhCell const seen = load_cell(cell);
   if (!is_fat(seen)) return false;
   Record access;
   access.set_bits(thread->epoch().bits() | mask << Record::kMaskShift | (kWrite ? Record::kWrite : 0));
-  if (!covered_without_lock(fat_of(seen), cell, access)) return false;
   ++thread->statistics.slow_accesses;
-  ++thread->statistics.covered;
-  return true;
+  if (covered_without_lock(fat_of(seen), cell, access)) {
+    ++thread->statistics.covered;
+    return true;
+  }
+  Inside const inside(thread);
+  if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
+  access.stack = site_stack(thread, pc, size | kHookSite | (kWrite ? kWriteSite : 0));
+  AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
+  return access.stack != 0 && long_access(thread, cell, access, {address, size, type, pc, value, kWrite});
 }
 
 __attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && covered_in_long_cell<false>(thread, address, size)) return;
+  if (may_be_quick(thread) && in_long_cell<false>(thread, address, size, pc, 0)) return;
   read_slowest(address, size, pc);
 }
 __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32_t size, uintptr_t pc,
                                                            uint64_t value) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && covered_in_long_cell<true>(thread, address, size)) return;
+  if (may_be_quick(thread) && in_long_cell<true>(thread, address, size, pc, value)) return;
   write_slowest(address, size, pc, value);
 }
 

@@ -101,21 +101,21 @@ constexpr uint32_t joining(uint64_t others, uint64_t mask) {
 constexpr uint32_t kAlone = 7;  // no Move: the access is all there is
 constexpr uint32_t kNotQuick = ~0u;
 
-// What is left of the record `half` beside the access `now`, both plain: all of it, some of its bytes, 0, or
-// kRacing.
+// What is left of the record `half` beside an access to the bytes `mask`: all of it, some of its bytes, 0, or
+// kRacing. `kind`: kDhWriteBit, kDhAtomicBit; known to the compiler wherever speed matters, and so what can
+// be left out for it (detect/access_rules.h).
 constexpr uint64_t kRacing = ~uint64_t{0};
-template <bool kWrite>
-__attribute__((always_inline)) inline uint64_t left_of(const Thread* thread, uint64_t half, uint64_t now) {
+__attribute__((always_inline)) inline uint64_t left_of(const Thread* thread, uint64_t half, uint64_t floor,
+                                                       uint64_t kind, uint64_t mask) {
   uint64_t const bytes = half & 0xff;
   if (bytes == 0) return 0;
-  uint64_t const mask = now & 0xff;
-  bool const writes = (half & kDhWriteBit) != 0;
-  if (!ordered(thread, half)) return (kWrite || writes) && (bytes & mask) != 0 ? kRacing : half;
-  bool const weaker = kWrite || !writes;
+  bool const conflict = ((half | kind) & kDhWriteBit) != 0 && (half & kind & kDhAtomicBit) == 0;
+  if (!ordered(thread, half)) return conflict && (bytes & mask) != 0 ? kRacing : half;
+  bool const weaker = (~kind & half & kDhWriteBit) == 0 && (kind & ~half & kDhAtomicBit) == 0;
   if ((weaker && (bytes & ~mask) == 0) || over(thread, half)) return 0;
   // Its own records of the present keep the bytes that are superseded: what a thread reads whole and writes
   // in parts, in turn, stays covered whole.
-  bool const present = missing_in(half, now & ~uint64_t{0x3ff}, 0) == 0;
+  bool const present = missing_in(half, floor, 0, kOutsideWindow) == 0;
   return weaker && !present ? half & ~mask : half;
 }
 
@@ -124,64 +124,38 @@ constexpr bool is_joined_by(uint64_t half, uint64_t now) {
   return ((half ^ now) & ~(kHalfShape | 0xff)) == 0 && (half & 0xff) != 0;
 }
 
-// The cell h0, h1 after the access `now`, all plain; kNotQuick for races, and if two records are left.
-template <bool kWrite>
+// The cell h0, h1 after an access; kNotQuick for races, and if two records are left.
+// REQUIRES: the cell is short.
 __attribute__((always_inline)) inline Change change_of(const Thread* thread, uint64_t h0, uint64_t h1,
-                                                       uint64_t now) {
+                                                       uint64_t floor, uint64_t kind, uint64_t mask) {
   constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
   constexpr Change kNo{0, 0, kNotQuick};
-  uint64_t const mask = now & 0xff;
+  uint64_t const now = floor | kind | mask;
   if (is_joined_by(h0, now) && (h0 & 0xff & ~mask) != 0) {
-    uint64_t const second = left_of<kWrite>(thread, h1, now);
+    uint64_t const second = left_of(thread, h1, floor, kind, mask);
     if (second == kRacing) return kNo;
     Move const move = second == 0 && (h1 & 0xff) != 0 ? Move::kIntoFirstAlone : Move::kIntoFirst;
     return {h0 | mask, second, number(move) | joining(h0 & 0xff, mask)};
   }
-  uint64_t const first = left_of<kWrite>(thread, h0, now);
+  uint64_t const first = left_of(thread, h0, floor, kind, mask);
   if (first == kRacing) return kNo;
+  // A plain write stands first, where its hook looks.
+  auto const is_looked_for = [](uint64_t k) { return (k & (kDhWriteBit | kDhAtomicBit)) == kDhWriteBit; };
   if ((h1 & 0xff) != 0) {
     if (is_joined_by(h1, now) && (h1 & 0xff & ~mask) != 0) {
       if (first == 0) return kNo;
       return {first, h1 | mask, number(Move::kIntoSecond) | joining(h1 & 0xff, mask)};
     }
-    uint64_t const second = left_of<kWrite>(thread, h1, now);
+    uint64_t const second = left_of(thread, h1, floor, kind, mask);
     if (second == kRacing || (first != 0 && second != 0)) return kNo;
     if (second != 0) {
-      return kWrite || (second & kDhWriteBit) == 0 ? Change{now, second, number(Move::kBeforeSecond)}
-                                                   : Change{second, now, number(Move::kAfterSecond)};
+      return is_looked_for(kind) || !is_looked_for(second) ? Change{now, second, number(Move::kBeforeSecond)}
+                                                           : Change{second, now, number(Move::kAfterSecond)};
     }
   }
   if (first == 0) return {now, 0, kAlone};
-  return kWrite || (first & kDhWriteBit) == 0 ? Change{now, first, number(Move::kBeforeFirst)}
-                                              : Change{first, now, number(Move::kAfterFirst)};
-}
-
-// The cell h0, h1 after the access `now`, whichever of the three are atomic.
-inline Change any_change_of(const Thread* thread, uint64_t h0, uint64_t h1, uint64_t now) {
-  enum { kGone, kKept, kHard };
-  auto const fate = [=](uint64_t half) {
-    uint64_t const bytes = half & 0xff;
-    if (bytes == 0 || over(thread, half)) return kGone;
-    if (((half ^ now) & ~(kHalfShape | 0xff)) == 0) return kHard;  // more bytes of the same
-    if ((bytes & now) == 0) return kKept;
-    bool const conflict = ((half | now) & kDhWriteBit) != 0 && (half & now & kDhAtomicBit) == 0;
-    bool const weaker = (~now & half & kDhWriteBit) == 0 && (now & ~half & kDhAtomicBit) == 0;
-    if (!ordered(thread, half)) return conflict ? kHard : kKept;
-    if (!weaker) return kKept;
-    return (bytes & ~now) == 0 ? kGone : kHard;
-  };
-  auto const hook_looks_for = [](uint64_t half) {
-    return (half & (kDhWriteBit | kDhAtomicBit)) == kDhWriteBit;
-  };
-  constexpr auto number = [](Move move) { return static_cast<uint32_t>(move); };
-  auto const fate0 = fate(h0);
-  auto const fate1 = fate(h1);
-  if (fate0 == kHard || fate1 == kHard || (fate0 == kKept && fate1 == kKept)) return {0, 0, kNotQuick};
-  if (fate0 == kGone && fate1 == kGone) return {now, 0, kAlone};
-  uint64_t const kept = fate0 == kKept ? h0 : h1;
-  bool const after = hook_looks_for(kept) && !hook_looks_for(now);
-  if (after) return {kept, now, number(fate0 == kKept ? Move::kAfterFirst : Move::kAfterSecond)};
-  return {now, kept, number(fate0 == kKept ? Move::kBeforeFirst : Move::kBeforeSecond)};
+  return is_looked_for(kind) || !is_looked_for(first) ? Change{now, first, number(Move::kBeforeFirst)}
+                                                      : Change{first, now, number(Move::kAfterFirst)};
 }
 
 }  // namespace quick
@@ -241,13 +215,13 @@ __attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, c
 }
 
 // The same with tables to fill, and again if somebody else was faster.
-template <bool kWrite>
-__attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* cell, uint64_t now,
+__attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* cell, uint64_t floor,
+                                                       uint64_t kind, uint64_t mask,
                                                        const QuickCache::Site& site) {
   for (int tries = 0; tries < 4; ++tries) {
     DhCell const old = load_cell(cell);
-    if (((old.half[0] | old.half[1]) & (kDhAtomicBit | kDhLongBit)) != 0) return false;
-    Change const change = change_of<kWrite>(thread, old.half[0], old.half[1], now);
+    if (is_fat(old)) return false;
+    Change const change = change_of(thread, old.half[0], old.half[1], floor, kind, mask);
     if (change.how == kNotQuick) return false;
     ShapeId const shape =
         change.how == kAlone ? site.alone : shape_after(thread, old, change.how, site.stack);
@@ -268,15 +242,15 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   // Not necessarily of one moment: the compare-and-swap looks at both.
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
-  // A long one, or an atomic access among them.
-  if (((h0 | h1) & (kDhAtomicBit | kDhLongBit)) != 0) return false;
+  if ((h0 & kDhLongBit) != 0) return false;
 
-  uint64_t const now = thread->hot->floor | (kWrite ? uint64_t{kDhWriteBit} : 0) | mask;
-  quick::Change const change = quick::change_of<kWrite>(thread, h0, h1, now);
+  constexpr uint64_t kKind = kWrite ? kDhWriteBit : 0;
+  uint64_t const floor = thread->hot->floor;
+  quick::Change const change = quick::change_of(thread, h0, h1, floor, kKind, mask);
   if (__builtin_expect(change.how == quick::kNotQuick, 0)) return false;
   quick::Place place;
   if (!quick::find_place(thread, pc, kHookSite | (kWrite ? kWriteSite : 0), &place)) return false;
-  DhCell next{{now | place.alone_in_half[0], place.alone_in_half[1]}};
+  DhCell next{{floor | kKind | mask | place.alone_in_half[0], place.alone_in_half[1]}};
   if (change.how == quick::kAlone) {
     if ((h0 | h1) == 0) note_touched(existing_chunk(address), cell_index(address));
   } else if ((change.how & 7) == static_cast<uint32_t>(Move::kIntoFirst) &&
@@ -335,7 +309,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
     if (is_covered(cell, floor, kind | mask)) continue;
     note_touched(chunk, index);
     thread->span.note_used();
-    if (quick::change_cell<kWrite>(thread, cell, floor | kind | mask, site)) continue;
+    if (quick::change_cell(thread, cell, floor, kind, mask, site)) continue;
     AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
     known_access(thread, granule, mask, {address, size, type, pc, value, kWrite && size <= 8}, site.stack);
   }
