@@ -109,6 +109,7 @@ typedef struct DhInstance {
 typedef struct DhTargetCache {
   uint64_t address;
   void* code;
+  uint64_t returns_nothing;  // whatever its caller expects: kDhTargetReturnsNothing
 } DhTargetCache;
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -157,6 +158,8 @@ DH_HOOK void __dh_rep_invisible(DH_REPLAY_COPIES, uint64_t target, uint32_t site
 DH_HOOK void __dh_rep_argument(DhReplay* thread, uint64_t word, uint32_t is_pointer);
 // The mirrored code of the function at `target`, null if it is invisible.
 DH_HOOK void* __dh_rep_target(uint64_t target, DhTargetCache* cache);
+// Of the target that was asked for last.
+DH_HOOK uint32_t __dh_rep_returns_nothing(const DhTargetCache* cache);
 // The mirrored code of a function of the instance.
 DH_HOOK void* __dh_rep_code(DhInstance* instance, void** code, uint64_t index);
 // The shadow stack: its height when a function is entered; a call begins and ends.

@@ -8,6 +8,7 @@
 namespace deadheat::replay {
 
 using namespace llvm;
+using instrument::record::may_return_nothing;
 using instrument::record::Piece;
 using instrument::record::pieces_of;
 using instrument::record::to_words;
@@ -118,18 +119,24 @@ void FunctionMirror::mirror_call(const Point& point) {
     results.emplace_back(result, builder.GetInsertBlock());
     builder.CreateBr(parts.tail);
   } else {
-    auto* const cache = new GlobalVariable(
-        module_, ArrayType::get(builder.getInt64Ty(), 2), /*isConstant=*/false, GlobalValue::InternalLinkage,
-        ConstantAggregateZero::get(ArrayType::get(builder.getInt64Ty(), 2)), "dh_target");
+    auto* const words = ArrayType::get(builder.getInt64Ty(), sizeof(DhTargetCache) / 8);
+    auto* const cache = new GlobalVariable(module_, words, /*isConstant=*/false, GlobalValue::InternalLinkage,
+                                           ConstantAggregateZero::get(words), "dh_target");
     Value* const target = as_word(builder, call.getCalledOperand());
     Value* const code = hooks_.call(builder, "__dh_rep_target", builder.getPtrTy(), {target, cache});
+    Value* has_none = nullptr;
+    if (may_return_nothing(*cast<CallBase>(point.instruction)))
+      has_none = builder.CreateIsNotNull(
+          hooks_.call(builder, "__dh_rep_returns_nothing", builder.getInt32Ty(), {cache}));
     BasicBlock* const visible = BasicBlock::Create(context_, "", function_);
     BasicBlock* const invisible = BasicBlock::Create(context_, "", function_);
     builder.CreateCondBr(builder.CreateIsNotNull(code), visible, invisible);
 
     builder.SetInsertPoint(visible);
-    Value* const result = call_native(builder, call, code);
+    Value* result = call_native(builder, call, code);
     settle(builder, unwinding, is_invoke);
+    if (has_none != nullptr)
+      result = builder.CreateSelect(has_none, Constant::getNullValue(call.getType()), result);
     results.emplace_back(result, builder.GetInsertBlock());
     builder.CreateBr(parts.tail);
 

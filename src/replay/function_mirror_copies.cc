@@ -27,9 +27,10 @@ namespace {
 constexpr StringRef kCopyName = "dh.copy";
 // Hooks that have nothing to do with the counters, and run nothing of the program's.
 constexpr StringRef kLightHooks[] = {
-    "__dh_rep_enter",  "__dh_rep_call_begin", "__dh_rep_call_end",  "__dh_rep_argument",    "__dh_rep_target",
-    "__dh_rep_code",   "__dh_rep_local",      "__dh_rep_local_end", "__dh_rep_jump_buffer", "__dh_rep_join",
-    "__dh_rep_gather", "__dh_rep_spread",     "__dh_rep_branch",    "__dh_rep_copy_labels"};
+    "__dh_rep_enter",     "__dh_rep_call_begin",      "__dh_rep_call_end",   "__dh_rep_argument",
+    "__dh_rep_target",    "__dh_rep_returns_nothing", "__dh_rep_code",       "__dh_rep_local",
+    "__dh_rep_local_end", "__dh_rep_jump_buffer",     "__dh_rep_join",       "__dh_rep_gather",
+    "__dh_rep_spread",    "__dh_rep_branch",          "__dh_rep_copy_labels"};
 
 bool is_light(const CallBase& call) {
   const Function* const callee = call.getCalledFunction();

@@ -123,6 +123,14 @@ void* Program::code_at(Address function, Status& status) {
   return found == nullptr ? nullptr : compile(*instances_[found->instance], found->index, status);
 }
 
+bool Program::returns_nothing(Address function) const {
+  const FunctionId* const found = function_at(function);
+  if (found == nullptr) return false;
+  const Instance& instance = *instances_[found->instance];
+  return instance.code != nullptr &&
+         instance.code->plan().functions()[found->index].function->getReturnType()->isVoidTy();
+}
+
 Adapter* Program::adapter_at(Address function, Status& status) {
   const FunctionId* const found = function_at(function);
   if (found == nullptr) return nullptr;

@@ -45,6 +45,8 @@ class Program {
                                                Predictor predictor);
   ~Program();
 
+  // Known once code_at was asked for it.
+  bool returns_nothing(Address function) const;
   // Null: no function of the program starts at this address. Compiles if need be; an error is in `status`.
   void* code_at(Address function, Status& status);
   Adapter* adapter_at(Address function, Status& status);

@@ -167,6 +167,8 @@ void* __dh_rep_target(uint64_t target, DhTargetCache* cache) {
   return __dh_rep_target_slow(target, cache);
 }
 
+uint32_t __dh_rep_returns_nothing(const DhTargetCache* cache) { return cache->returns_nothing != 0 ? 1 : 0; }
+
 void* __dh_rep_code(DhInstance* instance, void** code, uint64_t index) {
   if (void* known = code[index]; is_likely(known != nullptr)) return known;
   return __dh_rep_compile(instance, index);

@@ -174,6 +174,7 @@ void* __dh_rep_target_slow(std::uint64_t target, DhTargetCache* cache) {
   if (!status) thread_of(__dh_replay).fail(status.error().message);
   cache->address = target;
   cache->code = code;
+  cache->returns_nothing = World::current()->program().returns_nothing(Address(target)) ? 1 : 0;
   return code;
 }
 

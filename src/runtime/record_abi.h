@@ -18,7 +18,7 @@
 #include "runtime/abi.h"
 #include "runtime/sequencer_coding.h"
 
-#define DEADHEAT_RECORD_ABI_VERSION 5u
+#define DEADHEAT_RECORD_ABI_VERSION 6u
 
 enum {
   // The predictor: 8 MiB per thread, touched on demand. An access begins at its address modulo that; one
@@ -168,8 +168,9 @@ typedef struct DhRecordModule {
 typedef struct DhRecordFunction {
   const void* address;
   const DhRecordModule* module;
-  uint64_t index;  // of the function in the plan
+  uint64_t index;  // of the function in the plan; kDhReturnsNothing
 } DhRecordFunction;
+#define kDhReturnsNothing (UINT64_C(1) << 63)
 
 // Called by one constructor per executable or shared library, before any other code of it.
 DH_HOOK void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin,
@@ -225,6 +226,11 @@ DH_HOOK void __dh_rec_memset(void* to, int byte, size_t size);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Calls. Around a call of invisible code; `cache` is a word of the call site's own, 0 at first.
+//
+// Says what the target is: kDhTargetVisible, kDhTargetReturnsNothing. C programs cast functions without a
+// result to types that have one, and store what was left in the register: such a result is 0, here and in a
+// replay.
+enum { kDhTargetVisible = 1, kDhTargetReturnsNothing = 2 };
 DH_HOOK uint32_t __dh_rec_is_visible(const void* target, uint64_t* cache);
 DH_HOOK DH_SLOW uint32_t __dh_rec_is_visible_slow(const void* target, uint64_t* cache);
 DH_HOOK void __dh_rec_call_begin(uint32_t is_visible);

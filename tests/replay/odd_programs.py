@@ -50,6 +50,10 @@ class Odd(unittest.TestCase):
         for level in ("-O0", "-O2"):
             self.verify(self.compile("interrupted.cc", "interrupted" + level, level))
 
+    def test_results_of_functions_that_have_none(self):
+        for level in ("-O0", "-O1", "-O2", "-O3"):
+            self.verify(self.compile("no_result.c", "no_result" + level, level))
+
     def test_vectors_that_another_thread_writes(self):
         for level in ("-O2", "-O3"):
             self.verify(self.compile("vectors.c", "vectors" + level, level))

@@ -334,16 +334,22 @@ void FunctionRecorder::record_call(const Point& point, bool may_be_invisible) {
     if (is_invoke) hooks_.call(builder, "__dh_rec_set_depth", {depth});
   };
   if (is_invoke) set_depth(builder.CreateAdd(depth_, builder.getInt32(1)));
-  Value* is_visible = nullptr;
+  Value *target_is = nullptr, *is_visible = nullptr;
   if (may_be_invisible) {
-    is_visible = hooks_.call(builder, "__dh_rec_is_visible", builder.getInt32Ty(),
-                             {call.getCalledOperand(), cache_of(call)});
+    target_is = hooks_.call(builder, "__dh_rec_is_visible", builder.getInt32Ty(),
+                            {call.getCalledOperand(), cache_of(call)});
+    is_visible = builder.CreateAnd(target_is, builder.getInt32(kDhTargetVisible));
     hooks_.call(builder, "__dh_rec_call_begin", {is_visible});
   }
   Instruction* const next = behind(call);
   builder.SetInsertPoint(next);
   builder.SetCurrentDebugLocation(call.getDebugLoc());
   if (!may_be_invisible || isa<UnreachableInst>(next)) return set_depth(depth_);
+  if (may_return_nothing(call)) {
+    Value* const has_none = builder.CreateICmpUGT(target_is, builder.getInt32(kDhTargetVisible));
+    Value* const result = builder.CreateSelect(has_none, Constant::getNullValue(call.getType()), &call);
+    call.replaceUsesWithIf(result, [&](const Use& use) { return use.getUser() != result; });
+  }
   Value* const is_opaque = builder.CreateICmpEQ(is_visible, builder.getInt32(0));
   Instruction *end = nullptr, *end_of_visible = nullptr;
   SplitBlockAndInsertIfThenElse(is_opaque, next->getIterator(), &end, &end_of_visible);

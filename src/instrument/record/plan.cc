@@ -232,6 +232,10 @@ bool PrivateLocals::is_pointed_to_by(const Value& pointer) {
   return local != nullptr && contains(*local);
 }
 
+bool may_return_nothing(const CallBase& call) {
+  return !isa<Constant>(call.getCalledOperand()) && call.getType()->isIntOrPtrTy();
+}
+
 bool is_leading(const AllocaInst& local) {
   const BasicBlock& entry = local.getFunction()->getEntryBlock();
   if (local.getParent() != &entry) return false;

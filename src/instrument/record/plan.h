@@ -115,6 +115,9 @@ llvm::Value* place_of_result(llvm::IRBuilderBase& builder, uint64_t site, llvm::
 // Does control come back from this call in the ordinary way, at most? (setjmp: more than once.)
 bool is_setjmp(const llvm::CallBase& call);
 
+// Might this call, through a pointer, use the result of a function that has none? (kDhTargetReturnsNothing)
+bool may_return_nothing(const llvm::CallBase& call);
+
 // Does this alloca stand before everything else in its function? The addresses of those are logged together,
 // behind the last of them.
 bool is_leading(const llvm::AllocaInst& local);

@@ -79,7 +79,10 @@ class Descriptors {
             : GlobalAlias::create(function.getValueType(), 0, GlobalValue::InternalLinkage,
                                   function.getName() + ".dh.self", &function, &module_);
     GlobalVariable* const entry =
-        constant(ConstantStruct::getAnon({address, descriptor_, number(index)}), "dh.function");
+        constant(ConstantStruct::getAnon(
+                     {address, descriptor_,
+                      number(index | (function.getReturnType()->isVoidTy() ? kDhReturnsNothing : 0))}),
+                 "dh.function");
     entry->setSection(kFunctionsSection);
     entry->setAlignment(Align(8));
     entry->setComdat(function.getComdat());

@@ -73,11 +73,11 @@ uint64_t __dh_rec_relaxed_load2(void* address, DH_COPIES) { return relaxed_load<
 uint64_t __dh_rec_relaxed_load4(void* address, DH_COPIES) { return relaxed_load<uint32_t>(address, DH_AT); }
 uint64_t __dh_rec_relaxed_load8(void* address, DH_COPIES) { return relaxed_load<uint64_t>(address, DH_AT); }
 
-// The cache holds the target seen last, and in its highest bit, which no address uses, the answer.
+// The cache holds the target seen last, and in its highest two bits, which no address uses, the answer.
 uint32_t __dh_rec_is_visible(const void* target, uint64_t* cache) {
   uint64_t const seen = *cache;
-  if (__builtin_expect(seen != 0 && (seen ^ reinterpret_cast<uint64_t>(target)) << 1 == 0, 1))
-    return static_cast<uint32_t>(seen >> 63);
+  if (__builtin_expect(seen != 0 && (seen ^ reinterpret_cast<uint64_t>(target)) << 2 == 0, 1))
+    return static_cast<uint32_t>(seen >> 62);
   return __dh_rec_is_visible_slow(target, cache);
 }
 

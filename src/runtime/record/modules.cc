@@ -30,18 +30,20 @@ Table* make_table(uint64_t size) {
   return made;
 }
 
-void insert(Table* into, uint64_t address) {
-  for (uint64_t i = slot_of(address);; ++i) {
+// An entry is an address and, in its highest bit, whether the function returns nothing.
+uint64_t address_of(uint64_t entry) { return entry & ~kDhReturnsNothing; }
+
+void insert(Table* into, uint64_t made) {
+  for (uint64_t i = slot_of(address_of(made));; ++i) {
     uint64_t& entry = into->entries[i & into->mask];
-    if (entry == address) return;
-    if (entry != 0) continue;
-    __atomic_store_n(&entry, address, __ATOMIC_RELEASE);
-    ++into->count;
+    if (entry != 0 && address_of(entry) != address_of(made)) continue;
+    if (entry == 0) ++into->count;
+    // After a library has gone, another function may be there.
+    __atomic_store_n(&entry, made, __ATOMIC_RELEASE);
     return;
   }
 }
-
-void add(uint64_t address) {
+void add(uint64_t entry) {
   Table* current = table;
   if (current == nullptr || current->count * 2 > current->mask) {
     Table* const larger = make_table(current == nullptr ? 4096 : (current->mask + 1) * 4);
@@ -50,16 +52,16 @@ void add(uint64_t address) {
     __atomic_store_n(&table, larger, __ATOMIC_RELEASE);
     current = larger;
   }
-  insert(current, address);
+  insert(current, entry);
 }
 
-bool contains(uint64_t address) {
+// The entry of a function; 0 if it is not visible.
+uint64_t find(uint64_t address) {
   const Table* const current = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-  if (current == nullptr) return false;
+  if (current == nullptr) return 0;
   for (uint64_t i = slot_of(address);; ++i) {
     uint64_t const entry = __atomic_load_n(&current->entries[i & current->mask], __ATOMIC_ACQUIRE);
-    if (entry == address) return true;
-    if (entry == 0) return false;
+    if (entry == 0 || address_of(entry) == address) return entry;
   }
 }
 
@@ -108,7 +110,7 @@ bool save(const DhRecordModule* const* begin, const DhRecordModule* const* end, 
   for (const DhRecordFunction* at = first; at != last; ++at) {
     map.append("function ");
     hex16(map, at->module->id);
-    map.append(" %llu %llx\n", static_cast<unsigned long long>(at->index),
+    map.append(" %llu %llx\n", static_cast<unsigned long long>(at->index & ~kDhReturnsNothing),
                static_cast<unsigned long long>(reinterpret_cast<uint64_t>(at->address)));
   }
   platform::Text path;
@@ -154,7 +156,8 @@ void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin,
                   abi_version, DEADHEAT_RECORD_ABI_VERSION);
   Inside const inside(__dh_record);
   platform::SpinGuard const guard(table_lock);
-  for (const DhRecordFunction* at = first; at != last; ++at) add(reinterpret_cast<uint64_t>(at->address));
+  for (const DhRecordFunction* at = first; at != last; ++at)
+    add(reinterpret_cast<uint64_t>(at->address) | (at->index & kDhReturnsNothing));
   for (const DhRecordModule* const* at = begin; at != end; ++at)
     if ((*at)->has_fences != 0) __atomic_store_n(&__dh_rec_has_fences, 1u, __ATOMIC_SEQ_CST);
   if (arena == nullptr || folder == nullptr) return;
@@ -169,7 +172,10 @@ void __dh_rec_modules(uint32_t abi_version, const DhRecordModule* const* begin,
 
 uint32_t __dh_rec_is_visible_slow(const void* target, uint64_t* cache) {
   auto const address = reinterpret_cast<uint64_t>(target);
-  bool const is_visible = contains(address);
-  *cache = address | (is_visible ? uint64_t{1} << 63 : 0);
-  return is_visible ? 1 : 0;
+  uint64_t const entry = find(address);
+  uint32_t const is = entry == 0                         ? 0
+                      : (entry & kDhReturnsNothing) != 0 ? kDhTargetVisible | kDhTargetReturnsNothing
+                                                         : kDhTargetVisible;
+  *cache = address | static_cast<uint64_t>(is) << 62;
+  return is;
 }
