@@ -8,6 +8,7 @@
 namespace deadheat::replay {
 
 using namespace llvm;
+using instrument::record::is_chosen_late;
 using instrument::record::may_return_nothing;
 using instrument::record::Piece;
 using instrument::record::pieces_of;
@@ -123,7 +124,9 @@ void FunctionMirror::mirror_call(const Point& point) {
     auto* const cache = new GlobalVariable(module_, words, /*isConstant=*/false, GlobalValue::InternalLinkage,
                                            ConstantAggregateZero::get(words), "dh_target");
     Value* const target = as_word(builder, call.getCalledOperand());
-    Value* const code = hooks_.call(builder, "__dh_rep_target", builder.getPtrTy(), {target, cache});
+    Value* code = ConstantPointerNull::get(builder.getPtrTy());
+    if (!is_chosen_late(*cast<CallBase>(point.instruction)))
+      code = hooks_.call(builder, "__dh_rep_target", builder.getPtrTy(), {target, cache});
     Value* has_none = nullptr;
     if (may_return_nothing(*cast<CallBase>(point.instruction)))
       has_none = builder.CreateIsNotNull(

@@ -54,6 +54,10 @@ class Odd(unittest.TestCase):
         for level in ("-O0", "-O1", "-O2", "-O3"):
             self.verify(self.compile("no_result.c", "no_result" + level, level))
 
+    def test_functions_that_are_chosen_when_the_program_is_loaded(self):
+        for level in ("-O0", "-O2"):
+            self.verify(self.compile("chosen_late.c", "chosen_late" + level, level))
+
     def test_vectors_that_another_thread_writes(self):
         for level in ("-O2", "-O3"):
             self.verify(self.compile("vectors.c", "vectors" + level, level))

@@ -336,8 +336,10 @@ void FunctionRecorder::record_call(const Point& point, bool may_be_invisible) {
   if (is_invoke) set_depth(builder.CreateAdd(depth_, builder.getInt32(1)));
   Value *target_is = nullptr, *is_visible = nullptr;
   if (may_be_invisible) {
-    target_is = hooks_.call(builder, "__dh_rec_is_visible", builder.getInt32Ty(),
-                            {call.getCalledOperand(), cache_of(call)});
+    target_is = builder.getInt32(0);
+    if (!is_chosen_late(call))
+      target_is = hooks_.call(builder, "__dh_rec_is_visible", builder.getInt32Ty(),
+                              {call.getCalledOperand(), cache_of(call)});
     is_visible = builder.CreateAnd(target_is, builder.getInt32(kDhTargetVisible));
     hooks_.call(builder, "__dh_rec_call_begin", {is_visible});
   }

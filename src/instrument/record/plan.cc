@@ -236,6 +236,8 @@ bool may_return_nothing(const CallBase& call) {
   return !isa<Constant>(call.getCalledOperand()) && call.getType()->isIntOrPtrTy();
 }
 
+bool is_chosen_late(const CallBase& call) { return isa<GlobalIFunc>(call.getCalledOperand()); }
+
 bool is_leading(const AllocaInst& local) {
   const BasicBlock& entry = local.getFunction()->getEntryBlock();
   if (local.getParent() != &entry) return false;

@@ -118,6 +118,10 @@ bool is_setjmp(const llvm::CallBase& call);
 // Might this call, through a pointer, use the result of a function that has none? (kDhTargetReturnsNothing)
 bool may_return_nothing(const llvm::CallBase& call);
 
+// Is its target chosen when the program is loaded (ifunc)? Code and data may have different addresses of it,
+// so it always counts as a call of invisible code, and what it calls as a call-back.
+bool is_chosen_late(const llvm::CallBase& call);
+
 // Does this alloca stand before everything else in its function? The addresses of those are logged together,
 // behind the last of them.
 bool is_leading(const llvm::AllocaInst& local);
