@@ -47,7 +47,7 @@ void give_back(FatCell* fat, FatNumber number) {
 
 Chunk* make_chunk(uintptr_t index) {
   auto* const fresh = static_cast<Chunk*>(platform::map_pages(sizeof(Chunk), "shadow memory"));
-  // Without huge pages: a program that touches little of a chunk must not pay for all of it.
+  // Without huge pages at first: a program that touches little of a chunk must not pay for all of it.
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_NOHUGEPAGE);
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_DONTDUMP);
   DhCell* expected = nullptr;
@@ -127,6 +127,29 @@ size_t pages_to_expect(const Chunk* chunk, size_t page) {
   return count;
 }
 
+constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+
+// Makes one huge page of the shadow around `page` once nearly all of it is in use: a program that jumps about
+// in a large table would otherwise wait for the page tables of its shadow, too. What is not in use yet is an
+// eighth at most. Kernels before 6.1 do not know how; then nothing changes.
+void join_pages(Chunk* chunk, size_t page) {
+  constexpr size_t kPages = kHugePage / 4096;
+  constexpr int kCollapse = 25;
+  auto const cells = reinterpret_cast<uintptr_t>(chunk->cells);
+  uintptr_t const huge = (cells + page * 4096) & ~(kHugePage - 1);
+  if (huge < cells || huge + kHugePage > cells + sizeof chunk->cells) return;
+  size_t const first = (huge - cells) / 4096;
+  size_t untouched = 0;
+  for (size_t i = first; i < first + kPages; ++i) untouched += chunk->page_state[i] == kUntouched ? 1 : 0;
+  if (untouched > kPages / 8) return;
+  uint8_t* const joined = &chunk->joined[first / kPages];
+  if (__atomic_exchange_n(joined, uint8_t{1}, __ATOMIC_RELAXED) != 0) return;
+  void* const at = reinterpret_cast<void*>(huge);
+  platform::sys_madvise(at, kHugePage, MADV_HUGEPAGE);
+  platform::sys_madvise(at, kHugePage, kCollapse);
+  platform::sys_madvise(at, kHugePage, MADV_NOHUGEPAGE);
+}
+
 }  // namespace
 
 void touch_page(Chunk* chunk, size_t page) {
@@ -135,15 +158,15 @@ void touch_page(Chunk* chunk, size_t page) {
   size_t const count = pages_to_expect(chunk, page);
   // Kernels before 5.14 do not know it, and there may be no memory to be had: then page by page, as needed.
   constexpr int kPopulateWrite = 23;
-  if (count == 1 || platform::failed(platform::sys_madvise(&chunk->cells[page * kPageCells], count * 4096,
-                                                           kPopulateWrite))) {
-    return;
+  if (count != 1 && !platform::failed(platform::sys_madvise(&chunk->cells[page * kPageCells], count * 4096,
+                                                            kPopulateWrite))) {
+    for (size_t i = page + 1; i < page + count; ++i) {
+      uint8_t expected = kUntouched;
+      __atomic_compare_exchange_n(&chunk->page_state[i], &expected, uint8_t{kReady}, false, __ATOMIC_RELAXED,
+                                  __ATOMIC_RELAXED);
+    }
   }
-  for (size_t i = page + 1; i < page + count; ++i) {
-    uint8_t expected = kUntouched;
-    __atomic_compare_exchange_n(&chunk->page_state[i], &expected, uint8_t{kReady}, false, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
-  }
+  join_pages(chunk, page);
 }
 
 void FatCell::reserve(unsigned size) {

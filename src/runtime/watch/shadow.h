@@ -38,7 +38,8 @@ struct Chunk {
   DhCell cells[kChunkCells];
   uint8_t page_state[kChunkPages];  // PageState
   uint8_t may_be_fat[kChunkPages];
-  SmallBlock* blocks;  // one for every kCellsPerBlock cells, from the first block on
+  uint8_t joined[kChunkPages / 512];  // into a huge page, once
+  SmallBlock* blocks;                 // one for every kCellsPerBlock cells, from the first block on
 };
 inline constexpr size_t kChunkBlocks = kChunkCells / kCellsPerBlock;
 
