@@ -171,7 +171,13 @@ bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions&
     if (checks != loop_checks_.end())
       for (const LoopCheck& check : checks->second) start(*behind, check);
   }
+  // Most releases keep nothing: one question does for them.
+  SmallPtrSet<const Instruction*, 8> told_of_both;
+  for (Instruction* instruction : placement.releases)
+    if (is_contained(placement.aheads, instruction) && !placement.keeps.count(instruction))
+      told_of_both.insert(instruction);
   for (Instruction* instruction : placement.aheads) {
+    if (told_of_both.contains(instruction)) continue;
     IRBuilder<> builder(instruction->getNextNode());
     builder.SetCurrentDebugLocation(location_of(*instruction));
     hooks_.call(builder, "__dh_monitor_kept", {});
@@ -186,7 +192,9 @@ bool MonitorInstrumenter::run(Function& function, const InterferenceFreeRegions&
   for (Instruction* instruction : placement.releases) {
     IRBuilder<> builder(instruction);
     builder.SetCurrentDebugLocation(location_of(*instruction));
-    hooks_.call(builder, "__dh_monitor_release", {});
+    hooks_.call(builder,
+                told_of_both.contains(instruction) ? "__dh_monitor_release_ahead" : "__dh_monitor_release",
+                {});
   }
   for (CallBase* call : placement.asks) {
     IRBuilder<> builder(call);

@@ -128,7 +128,7 @@ class Monitored {
     if (name == "__dh_monitor_start_range") return kind(2) + "range " + address;
     if (name == "__dh_monitor_start_strided") return kind(4) + "strided " + address;
     if (name == "__dh_monitor_keep") return "keep " + kind(1) + address;
-    if (name == "__dh_monitor_release") return "stop";
+    if (name == "__dh_monitor_release" || name == "__dh_monitor_release_ahead") return "stop";
     if (name == "__dh_monitor_calling") return "ask";
     if (name == "__dh_monitor_calling_known") return "ask whose";
     return "";

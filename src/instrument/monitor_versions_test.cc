@@ -87,6 +87,20 @@ TEST(Versions, BothSayThatSomethingIsAheadOfARelease) {
   EXPECT_EQ(calls_of(f, "__dh_monitor_kept"), 2u);
 }
 
+TEST(Versions, AnAtomicReleaseOfThePlainOneIsOneQuestion) {
+  Monitored f = versions_of(function(R"(
+      %a = call i32 @pthread_mutex_lock(ptr @m1)
+      store i32 1, ptr %x
+      store atomic i32 1, ptr @flag release, align 4
+      store i32 2, ptr %x
+      ret void)"));
+  EXPECT_EQ(count(f.events(), "stop"), 2);
+  EXPECT_EQ(calls_of(f, "__dh_monitor_release_ahead"), 1u) << "says that something is ahead as well";
+  EXPECT_EQ(calls_of(f, "__dh_monitor_release"), 1u) << "where x is kept";
+  EXPECT_EQ(calls_of(f, "__dh_monitor_ahead"), 1u);
+  EXPECT_EQ(calls_of(f, "__dh_monitor_kept"), 1u);
+}
+
 TEST(Versions, OneLookIsNotWorthACopyIfSomethingIsCalled) {
   Monitored f = versions_of(function("store i32 1, ptr %x\n call void @unknown()\n ret void"));
   EXPECT_THAT(f.events(), ElementsAre("strong x", "write x", "ask", "unknown"));

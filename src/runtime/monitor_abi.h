@@ -70,6 +70,9 @@ DH_HOOK void __dh_monitor_keep(const void* address, uint32_t what);
 DH_HOOK DH_SLOW void __dh_monitor_keep_slow(const void* address, uint32_t what);
 // `__dh_monitor_ahead` stands before every such operation with certain accesses behind it.
 DH_HOOK void __dh_monitor_ahead(void);
+// Both, and `__dh_monitor_kept`, for an instruction that keeps nothing: what it releases, and what is ahead.
+DH_HOOK void __dh_monitor_release_ahead(void);
+DH_HOOK DH_SLOW void __dh_monitor_release_ahead_slow(void);
 DH_HOOK void __dh_monitor_kept(void);
 DH_HOOK DH_SLOW void __dh_monitor_kept_slow(void);
 

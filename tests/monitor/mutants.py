@@ -53,6 +53,9 @@ MUTANTS = [
     (REGIONS, "callees access nothing", "callees_[&call].push_back({location_id(bytes), certain});", ""),
     (REGIONS, "callees' arguments without their offset", "bytes.offset += offset.getSExtValue();", ""),
     (REGIONS, "callees' accesses of private memory count", "if (isa<AllocaInst>(bytes.base) || isa<ConstantPointerNull>(bytes.base)) continue;", ""),
+    (EMIT, "a release that keeps something forgets it", " && !placement.keeps.count(instruction)", ""),
+    (EMIT, "one question for a release does not say what is ahead", """told_of_both.contains(instruction) ? "__dh_monitor_release_ahead" : "__dh_monitor_release\"""",
+     '"__dh_monitor_release"'),
     # What instructions do.
     (EFFECTS, "unlock does not release", "effects.releases = effects.only_releases = true;", ""),
     (EFFECTS, "unlock may acquire", "    effects.releases = effects.only_releases = true;",

@@ -85,6 +85,16 @@ void ask(bool visible, uintptr_t pc) {
   stop_if_over(thread);
 }
 
+void release_at(uintptr_t pc) {
+  Thread* const thread = acting();
+  if (thread == nullptr) return;
+  Inside const inside(thread);
+  Cost const cost(thread);
+  thread->stopped_at = pc;
+  passing(thread);
+  stop_all(thread);
+}
+
 size_t size_of(uint32_t what) { return what >> kDhMonitorSizeShift & kDhMonitorSizeMask; }
 
 }  // namespace
@@ -118,14 +128,12 @@ void __dh_monitor_start_strided(const void* address, size_t size, int64_t stride
                 {bytes.address, bytes.size, type_of(what), DH_CALLER, false, bytes.stride, bytes.width});
 }
 
-void __dh_monitor_release_slow() {
-  Thread* const thread = acting();
-  if (thread == nullptr) return;
-  Inside const inside(thread);
-  Cost const cost(thread);
-  thread->stopped_at = DH_PC;
-  passing(thread);
-  stop_all(thread);
+void __dh_monitor_release_slow() { release_at(DH_PC); }
+
+void __dh_monitor_release_ahead_slow() {
+  __dh_monitor_ahead();
+  release_at(DH_PC);
+  __dh_monitor_kept();
 }
 
 void __dh_monitor_keep_slow(const void* address, uint32_t what) {

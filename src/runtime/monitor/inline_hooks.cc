@@ -28,6 +28,10 @@ void __dh_monitor_returning(const void* return_address) {
   if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_returning_slow(return_address);
 }
 
+void __dh_monitor_release_ahead() {
+  if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_release_ahead_slow();
+}
+
 void __dh_monitor_ahead() {
   if (__builtin_expect(__dh_monitor_hot.active != 0, 0)) __dh_monitor_hot.kept |= kDhMonitorAhead;
 }
