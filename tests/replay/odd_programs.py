@@ -58,6 +58,14 @@ class Odd(unittest.TestCase):
         for level in ("-O0", "-O2"):
             self.verify(self.compile("chosen_late.c", "chosen_late" + level, level))
 
+    def test_variable_arguments_beside_wide_registers(self):
+        for flags in (("-O0", "-mavx2"), ("-O2", "-mavx2"), ("-O2",)):
+            if "-mavx2" in flags and "avx2" not in Path("/proc/cpuinfo").read_text().split():
+                continue
+            program = self.compile("wide_arguments.c", "wide_arguments" + "".join(flags), *flags)
+            self.verify(program)
+            self.run_all([program])  # not recorded at all
+
     def test_vectors_that_another_thread_writes(self):
         for level in ("-O2", "-O3"):
             self.verify(self.compile("vectors.c", "vectors" + level, level))

@@ -512,6 +512,11 @@ Function* plain_copy(Function& function) {
   return copy;
 }
 
+bool may_hand_over(const Function& function) {
+  return !function.isVarArg() ||
+         !function.getFnAttribute("target-features").getValueAsString().contains("+avx");
+}
+
 void add_off_switch(Hooks& hooks, Function& function, Function& plain) {
   Instruction* const body = behind_allocas(function);
   IRBuilder<> builder(body);

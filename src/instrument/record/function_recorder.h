@@ -59,6 +59,9 @@ void add_callback_check(Hooks& hooks, llvm::Function& function, llvm::Constant* 
 
 // A copy of `function` as it is now, for when recording has ended. Before anything is put into it.
 llvm::Function* plain_copy(llvm::Function& function);
+// Not a function with variable arguments on a processor with AVX: LLVM 19 hands them on by overwriting the
+// stack. It records to nowhere then, which is slower and right.
+bool may_hand_over(const llvm::Function& function);
 // Makes `function` hand over to its plain copy where nothing is recorded.
 void add_off_switch(Hooks& hooks, llvm::Function& function, llvm::Function& plain);
 

@@ -152,11 +152,11 @@ PreservedAnalyses RecordPass::run(Module& module, ModuleAnalysisManager&) {
   FunctionRecorder recorder(hooks, module, plan, DH_OPAQUE_BASE + ((saved.id & 0xffffffff) << 20));
   uint64_t index = 0;
   for (const FunctionPlan& function : plan.functions()) {
-    Function* const plain = plain_copy(*function.function);
+    Function* const plain = may_hand_over(*function.function) ? plain_copy(*function.function) : nullptr;
     recorder.run(function);
     Constant* const address = descriptors.add(*function.function, index++);
     if (function.is_enterable) add_callback_check(hooks, *function.function, address);
-    add_off_switch(hooks, *function.function, *plain);
+    if (plain != nullptr) add_off_switch(hooks, *function.function, *plain);
     drop_untrue_attributes(*function.function);
     mark_instrumented(*function.function);
   }

@@ -24,6 +24,7 @@ long futex(uint32_t* word, int operation, uint32_t value, const timespec* timeou
 }  // namespace
 
 __attribute__((noinline, cold)) void wait_for_room(DhRecord* record) {
+  if (record->is_off != 0) return;  // there may be no arena at all
   uint32_t beat = __atomic_load_n(&arena->writer_beat, __ATOMIC_ACQUIRE);
   for (unsigned silent = 0; record->is_off == 0;) {
     if (__atomic_load_n(&arena->stop, __ATOMIC_ACQUIRE) != kDhRun) {
