@@ -4,13 +4,13 @@
     bench/monitor/instructions.py [--build build] [--json FILE] [PROGRAM...]
 
 Times of a busy machine say little about a few percent, and those of contended programs nothing on an idle one; counts of
-instructions are the same every time. valgrind's callgrind counts those of user code in all threads, the runtime's own
+instructions are almost the same every time. valgrind's callgrind counts those of user code in all threads, the runtime's own
 included: natively, with the gate closed for good (the first window would open after half a minute of a period of a minute),
 with a budget of 5 %, and with the gate open all the time but one monitor per place and tick. The last is a bound from above for
-what the inlined code of windows costs: a tick is 2 ms, in which a program under valgrind does a fiftieth of what it would, so
-slow paths count for fifty times as much. A budget is about shares of time, of which slow paths take what they take: there
-windows have the same share of what is counted as they have of the time. One thread runs at a time there: programs that wait by spinning (ring, queue) do that for other
-numbers of rounds each time, and their counts say nothing.
+what the inlined code of windows costs: a tick is 2 ms, in which a program under valgrind does far less than it would, so
+slow paths count for many times as much. A budget is about shares of time, of which slow paths take what they take: there
+windows have the same share of what is counted as they have of the time. One thread runs at a time there, so programs that
+wait by spinning may wait for other numbers of rounds than they would.
 """
 
 import argparse

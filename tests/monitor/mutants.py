@@ -75,7 +75,8 @@ MUTANTS = [
     (EFFECTS, "callees never release", "effects.releases = found->second.releases;", "effects.releases = false;"),
     (EFFECTS, "callees always return", "effects.may_not_continue = !call.doesNotThrow() || !call.hasFnAttr(Attribute::WillReturn);",
      "effects.may_not_continue = false;"),
-    (EFFECTS, "bodies that are not instrumented tell", "effects.releases && !found->second.tells ? Telling::kRelease", "false ? Telling::kRelease"),
+    (EFFECTS, "bodies that are not instrumented tell", "if (effects.releases && !found->second.tells)", "if (false)"),
+    (EFFECTS, "inline functions are not asked about", "else if (!effects.releases || callee->isDefinitionExact())", "else"),
     (EFFECTS, "atomics are not told of", "if (plain.releases) effects.telling = Telling::kRelease;", ""),
     # Placement.
     (PLACEMENT, "nothing starts at the beginning of blocks", "start(at_start_.find(&block)->second, active, &started);", ""),
