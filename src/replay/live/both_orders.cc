@@ -61,6 +61,7 @@ std::uint64_t foresee(World& world, History& history, const LiveOptions& options
         world.program().make_cache_read_only();
         Foresight foresight(history.memory.image());
         history.input_recorder = &foresight.input();
+        history.on_unseen_write = [&](Address at, std::uint64_t size) { foresight.settle(at, size); };
         world.go_on_from_stops(foresight);
         tell(foresight.encode());
       });

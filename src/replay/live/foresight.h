@@ -7,7 +7,7 @@
 // writes it, allocates it or maps it first, nobody will ever know.
 //
 // One thing can be wrong: code that was not recorded wrote the byte in between, by no library function that
-// the runtime knows.
+// the runtime or unseen_writes.h knows.
 #pragma once
 
 #include <array>
@@ -33,6 +33,9 @@ class Foresight final : public Observer {
   // Of what the program reads from outside, too; told of calls by the history.
   InputRecorder& input() { return input_; }
 
+  // Something happens to these bytes: what is read there from now on was not there at the stops.
+  void settle(Address address, std::uint64_t size);
+
   std::string encode() const;
   // Writes what was told into an image; returns how many bytes that are. Bytes that are known stay.
   static std::uint64_t apply(std::string_view told, MemoryImage& image, Input& input);
@@ -45,7 +48,6 @@ class Foresight final : public Observer {
     std::bitset<kPageBytes> is_foreseen;
   };
   Page& page_of(std::uint64_t number);
-  void settle(Address address, std::uint64_t size);
 
   const MemoryImage& image_;
   InputRecorder input_;

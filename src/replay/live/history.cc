@@ -282,8 +282,26 @@ void History::note_input(const Thread& thread, const OpenCall& call) {
   input_recorder->on_call_end(thread.id(), call, *function, path);
 }
 
+void History::note_unseen_writes(const OpenCall& call) {
+  const auto [found, is_new] = unseen_writes_.try_emplace(call.target, UnseenWrites::kNone);
+  if (is_new) found->second = unseen_writes_of(globals->name_at(Address(call.target)));
+  if (found->second == UnseenWrites::kNone) return;
+  std::vector<std::pair<Address, std::uint64_t>> written;  // collected first: it follows from what is there
+  const auto end_of_block = [&](Address at) {
+    const auto block = memory.block_around(at);
+    return block ? Address(block->first.value() + block->second.size) : at;
+  };
+  visit_unseen_writes(found->second, {call.words, call.count}, memory.image(), end_of_block,
+                      [&](Address at, std::uint64_t size) { written.emplace_back(at, size); });
+  for (const auto& [at, size] : written) {
+    memory.image().forget(at, size);
+    if (on_unseen_write) on_unseen_write(at, size);
+  }
+}
+
 void History::after_call(Thread& thread, const OpenCall& call) {
   if (input_recorder != nullptr) note_input(thread, call);
+  note_unseen_writes(call);
   const Effect effect = effect_of(call.target);
   if (effect == Effect::kNone) return;
   if (effect == Effect::kSelf) {

@@ -7,6 +7,7 @@
 // it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,6 +18,7 @@
 #include "replay/live/globals.h"
 #include "replay/live/input.h"
 #include "replay/live/memory.h"
+#include "replay/live/unseen_writes.h"
 #include "replay/observer.h"
 
 namespace deadheat::replay {
@@ -116,6 +118,8 @@ struct History final : public Observer {
   // What live worlds are given when they read from outside; who notes it, in a replay beyond the stops.
   Input input;
   InputRecorder* input_recorder = nullptr;
+  // Told of memory that a library call may have changed unseen; in a replay beyond the stops.
+  std::function<void(Address, std::uint64_t)> on_unseen_write;
 
   Memory memory;
   std::unique_ptr<Globals> globals;
@@ -156,11 +160,13 @@ struct History final : public Observer {
 
   void see_handle(const Access& access);
   void note_input(const Thread& thread, const OpenCall& call);
+  void note_unseen_writes(const OpenCall& call);
 
   World& world_;
   bool is_anyone_kept_ = false;
   std::unordered_map<std::uint64_t, ThreadId> unseen_handles_;  // by where they were written
   std::unordered_map<std::uint64_t, Effect> effects_;
+  std::unordered_map<std::uint64_t, UnseenWrites> unseen_writes_;  // by function, as they are called
   // By thread and name, or by thread and variable for those that only their module knows.
   std::map<std::pair<ThreadId, std::string>, std::uint64_t> thread_locals_;
   enum class SiteKind : std::uint8_t { kNotLookedAt, kOther, kLocal, kThreadLocal };
