@@ -54,25 +54,32 @@ class WalkedRanges {
            entry->stride == walk.stride;
   }
   bool has(const Entry& entry) const {
-    return __builtin_memcmp(&entries_[index(entry)], &entry, sizeof entry) == 0;
+    const Entry* const two = entries_[index(entry)];
+    return __builtin_memcmp(&two[0], &entry, sizeof entry) == 0 ||
+           __builtin_memcmp(&two[1], &entry, sizeof entry) == 0;
   }
-  void add(const Entry& entry) { entries_[index(entry)] = entry; }
+  void add(const Entry& entry) {
+    Entry* const two = entries_[index(entry)];
+    two[1] = two[0];
+    two[0] = entry;
+  }
 
   // The thread forgets what it did to some memory.
   void forget() {
     if (++lives_ != 0) return;
-    for (Entry& entry : entries_) entry = {};
+    for (Entry(&two)[2] : entries_) two[0] = two[1] = {};
   }
 
  private:
-  static constexpr unsigned kBits = 11;
+  // A thousand sets of two: the rows of a matrix that share a place with one other stay both.
+  static constexpr unsigned kBits = 10;
   static size_t index(const Entry& entry) {
     uint64_t const key = entry.address + (static_cast<uint64_t>(entry.count_and_kind) << 48) + entry.size;
     return (key * 0x9E3779B97F4A7C15ull) >> (64 - kBits);
   }
 
   uint32_t lives_ = 0;
-  Entry entries_[size_t{1} << kBits];
+  Entry entries_[size_t{1} << kBits][2];
 };
 static_assert(sizeof(WalkedRanges::Entry) == 32);
 
