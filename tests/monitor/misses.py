@@ -42,6 +42,7 @@ SHARED = {
     "launch": "the creation of a thread",
     "thread_creating": "the creation of a thread",
     "freeing_of": "`free`",
+    "munmap": "`munmap`",
     "ending": "`free`",
 }
 # Those without words yet.
