@@ -286,14 +286,12 @@ void History::note_unseen_writes(const OpenCall& call) {
   const auto [found, is_new] = unseen_writes_.try_emplace(call.target, UnseenWrites::kNone);
   if (is_new) found->second = unseen_writes_of(globals->name_at(Address(call.target)));
   if (found->second == UnseenWrites::kNone) return;
-  std::vector<std::pair<Address, std::uint64_t>> written;  // collected first: it follows from what is there
   const auto end_of_block = [&](Address at) {
     const auto block = memory.block_around(at);
     return block ? Address(block->first.value() + block->second.size) : at;
   };
-  visit_unseen_writes(found->second, {call.words, call.count}, memory.image(), end_of_block,
-                      [&](Address at, std::uint64_t size) { written.emplace_back(at, size); });
-  for (const auto& [at, size] : written) {
+  for (const auto& [at, size] :
+       extents_of(found->second, {call.words, call.count}, memory.image(), end_of_block)) {
     memory.image().forget(at, size);
     if (on_unseen_write) on_unseen_write(at, size);
   }

@@ -11,27 +11,26 @@ constexpr std::uint64_t kTreeLinks = 32;  // colour, parent, left, right
 constexpr std::size_t kArguments = 4;     // no function of these has more that are links
 constexpr unsigned kHighestTree = 128;    // a balanced one with 2^64 nodes
 
-void visit_string(std::uint64_t object, const MemoryImage& image,
-                  const std::function<Address(Address)>& end_of_block,
-                  const std::function<void(Address, std::uint64_t)>& visit) {
+void add_string(std::uint64_t object, const MemoryImage& image,
+                const std::function<Address(Address)>& end_of_block, std::vector<Extent>& written) {
   if (const auto characters = image.read(Address(object), 8)) {
     const Address begin(*characters);
-    visit(begin, end_of_block(begin).value() - *characters);
+    written.push_back({begin, end_of_block(begin).value() - *characters});
   }
-  visit(Address(object), kStringBytes);
+  written.push_back({Address(object), kStringBytes});
 }
 
 // A node and its neighbours.
-void visit_list(std::uint64_t node, const MemoryImage& image,
-                const std::function<void(Address, std::uint64_t)>& visit) {
+void add_list(std::uint64_t node, const MemoryImage& image, std::vector<Extent>& written) {
   for (const std::uint64_t link : {0, 8})
-    if (const auto neighbour = image.read(Address(node + link), 8)) visit(Address(*neighbour), kListLinks);
-  visit(Address(node), kListLinks);
+    if (const auto neighbour = image.read(Address(node + link), 8))
+      written.push_back({Address(*neighbour), kListLinks});
+  written.push_back({Address(node), kListLinks});
 }
 
 // From a node up to the root, and what hangs there: rotations go no further.
-void visit_tree(std::uint64_t node, const MemoryImage& image,
-                const std::function<void(Address, std::uint64_t)>& visit) {
+void add_tree(std::uint64_t node, const MemoryImage& image, std::vector<Extent>& written) {
+  std::uint64_t below_it = 0;  // the header's parent is the root: there the way up ends
   for (unsigned height = 0; height < kHighestTree && node != 0; ++height) {
     const auto parent = image.read(Address(node + 8), 8);
     for (const std::uint64_t link : {16, 24}) {
@@ -39,11 +38,13 @@ void visit_tree(std::uint64_t node, const MemoryImage& image,
       if (!child || *child == 0) continue;
       for (const std::uint64_t below : {16, 24})
         if (const auto grandchild = image.read(Address(*child + below), 8); grandchild && *grandchild != 0)
-          visit(Address(*grandchild), kTreeLinks);
-      visit(Address(*child), kTreeLinks);
+          written.push_back({Address(*grandchild), kTreeLinks});
+      written.push_back({Address(*child), kTreeLinks});
     }
-    visit(Address(node), kTreeLinks);
-    node = parent.value_or(0);
+    written.push_back({Address(node), kTreeLinks});
+    if (!parent || *parent == below_it) return;
+    below_it = node;
+    node = *parent;
   }
 }
 
@@ -58,17 +59,21 @@ UnseenWrites unseen_writes_of(std::string_view function) {
   return UnseenWrites::kNone;
 }
 
-void visit_unseen_writes(UnseenWrites kind, std::span<const std::uint64_t> arguments,
-                         const MemoryImage& image, const std::function<Address(Address)>& end_of_block,
-                         const std::function<void(Address, std::uint64_t)>& visit) {
-  if (kind == UnseenWrites::kNone || arguments.empty()) return;
-  if (kind == UnseenWrites::kString) return visit_string(arguments[0], image, end_of_block, visit);
-  for (const std::uint64_t node : arguments.first(std::min(arguments.size(), kArguments))) {
-    if (kind == UnseenWrites::kList)
-      visit_list(node, image, visit);
-    else
-      visit_tree(node, image, visit);
+std::vector<Extent> extents_of(UnseenWrites kind, std::span<const std::uint64_t> arguments,
+                               const MemoryImage& image,
+                               const std::function<Address(Address)>& end_of_block) {
+  std::vector<Extent> written;
+  if (kind == UnseenWrites::kString && !arguments.empty())
+    add_string(arguments[0], image, end_of_block, written);
+  if (kind == UnseenWrites::kList || kind == UnseenWrites::kTree) {
+    for (const std::uint64_t node : arguments.first(std::min(arguments.size(), kArguments))) {
+      if (kind == UnseenWrites::kList)
+        add_list(node, image, written);
+      else
+        add_tree(node, image, written);
+    }
   }
+  return written;
 }
 
 }  // namespace deadheat::replay::live

@@ -10,6 +10,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "replay/memory_image.h"
 
@@ -20,11 +21,14 @@ enum class UnseenWrites : std::uint8_t { kNone, kString, kList, kTree };
 // Of the function of this (mangled) name.
 UnseenWrites unseen_writes_of(std::string_view function);
 
-// Each piece of memory that a call with these arguments may have written, as far as `image`, which is as it
-// was before the call, leads there. `end_of_block`: where the heap block around an address ends, or the
-// address itself.
-void visit_unseen_writes(UnseenWrites kind, std::span<const std::uint64_t> arguments,
-                         const MemoryImage& image, const std::function<Address(Address)>& end_of_block,
-                         const std::function<void(Address, std::uint64_t)>& visit);
+struct Extent {
+  Address address;
+  std::uint64_t size = 0;
+};
+
+// What a call with these arguments may have written, as far as `image`, which is as it was before the call,
+// leads there. `end_of_block`: where the heap block around an address ends, or the address itself.
+std::vector<Extent> extents_of(UnseenWrites kind, std::span<const std::uint64_t> arguments,
+                               const MemoryImage& image, const std::function<Address(Address)>& end_of_block);
 
 }  // namespace deadheat::replay::live

@@ -328,6 +328,7 @@ class QuietAccess {
   DhCell seen_;
 };
 
+// REQUIRES: atomic_load has asked whether it is covered.
 template <class T>
 bool quiet_load(const volatile T* address, uintptr_t pc, T* value) {
   if constexpr (sizeof(T) == 16) return false;
@@ -335,7 +336,6 @@ bool quiet_load(const volatile T* address, uintptr_t pc, T* value) {
   if (!access.possible()) return false;
   *value = __atomic_load_n(address, __ATOMIC_SEQ_CST);
   if (!access.is_quiet()) return false;
-  if (access.is_covered(false)) return true;
   Inside const inside(access.thread());
   access.record(false, pc);
   return true;

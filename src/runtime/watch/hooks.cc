@@ -263,13 +263,12 @@ void __dh_write_range(void* address, size_t size) {
 namespace {
 void walk_strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type,
                   uintptr_t pc) {
-  uint64_t const need = (uint64_t{1} << (size & 15)) - 1;
+  uint64_t const kind = type == AccessType::kWrite ? uint64_t{kDhWriteBit} : 0;
   for (uint64_t i = 0; i < count; ++i, address += static_cast<uint64_t>(stride)) {
-    uintptr_t const within = address & 7;
-    if (within + size <= 8) {
+    if ((address & 7) + size <= 8) {
       const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
-      uint64_t const bits = need << within | (type == AccessType::kWrite ? uint64_t{kDhWriteBit} : 0);
-      if (chunk != nullptr && is_covered(chunk + ((address & (kChunk - 1)) >> 3), __dh_hot.floor, bits))
+      if (chunk != nullptr &&
+          is_covered(chunk + cell_index(address), __dh_hot.floor, bytes_at(address, size) | kind))
         continue;
     }
     walk_range(address, size, type, pc);
