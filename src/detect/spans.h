@@ -69,43 +69,39 @@ class SpanClock {
 
   // A release that anybody may observe at any time. Returns what it publishes.
   uint32_t release() {
-    if (observed_ < used_) observed_ = used_;
-    update();
+    observed_ = used_;
+    label_ = used_ + 1;
     return used_;
   }
 
   // The release of an exclusive lock, which `acquire_lock` may take back.
   uint32_t release_lock(LockKey lock) {
-    for (unsigned i = 0; i < pending_count_; ++i) {
-      if (pending_[i].lock == lock) {
-        // Taken again without our being told: the earlier release may have been observed.
-        if (observed_ < pending_[i].published) observed_ = pending_[i].published;
-        pending_[i].published = used_;
-        update();
-        return used_;
+    for (unsigned i = 0; i < kPending; ++i) {
+      // Taken again without our being told: the earlier release may have been observed.
+      if (__builtin_expect(pending_[i].lock == lock, 0)) {
+        taken_again(i, false);
+        break;
       }
     }
     if (pending_count_ == kPending) {
       // The oldest has the smallest published clock: giving it up costs the least.
-      if (observed_ < pending_[0].published) observed_ = pending_[0].published;
+      note_observed(pending_[0].published);
       for (unsigned i = 1; i < kPending; ++i) pending_[i - 1] = pending_[i];
       --pending_count_;
     }
     pending_[pending_count_++] = {lock, used_};
-    update();
+    label_ = used_ + 1;  // nothing that was published is larger than what was used
     return used_;
   }
 
-  // This thread has taken `lock`. `unobserved`: nobody else had it since this thread released it.
-  void acquire_lock(LockKey lock, bool unobserved) {
-    for (unsigned i = 0; i < pending_count_; ++i) {
-      if (pending_[i].lock != lock) continue;
-      if (!unobserved && observed_ < pending_[i].published) observed_ = pending_[i].published;
-      for (unsigned j = i + 1; j < pending_count_; ++j) pending_[j - 1] = pending_[j];
-      --pending_count_;
-      update();
-      return;
+  // This thread has taken `lock`. `unobserved`: nobody else had it since this thread released it. Returns
+  // whether the label changed.
+  bool acquire_lock(LockKey lock, bool unobserved) {
+    // All are looked at, however many are in use: known to the compiler, that is faster.
+    for (unsigned i = 0; i < kPending; ++i) {
+      if (__builtin_expect(pending_[i].lock == lock, 0)) return taken_again(i, unobserved);
     }
+    return false;
   }
 
  private:
@@ -114,11 +110,27 @@ class SpanClock {
     uint32_t published;
   };
 
+  // What is no longer in use stands behind what is, and is found only if nothing else is.
+  bool taken_again(unsigned index, bool unobserved) {
+    if (index >= pending_count_) return false;
+    if (!unobserved) note_observed(pending_[index].published);
+    remove(index);
+    uint32_t const before = label_;
+    update();
+    return label_ != before;
+  }
+  void remove(unsigned index) {
+    --pending_count_;
+    for (unsigned i = index; i < pending_count_; ++i) pending_[i] = pending_[i + 1];
+  }
+  void note_observed(uint32_t published) {
+    if (observed_ < published) observed_ = published;
+  }
+  // They stand in the order of their releases, so that the last one published the most.
   void update() {
     uint32_t highest = observed_;
-    for (unsigned i = 0; i < pending_count_; ++i) {
-      if (highest < pending_[i].published) highest = pending_[i].published;
-    }
+    if (pending_count_ != 0 && highest < pending_[pending_count_ - 1].published)
+      highest = pending_[pending_count_ - 1].published;
     label_ = highest + 1;
   }
 
@@ -126,7 +138,7 @@ class SpanClock {
   uint32_t used_ = 0;
   uint32_t observed_ = 0;
   uint32_t pending_count_ = 0;
-  Pending pending_[kPending];
+  Pending pending_[kPending] = {};
 };
 
 }  // namespace deadheat::detect

@@ -118,6 +118,12 @@ struct alignas(64) FatCell {
   void set_elsewhere(void* pointer) { __builtin_memcpy(few, &pointer, sizeof pointer); }
   Record* records() { return is_elsewhere() ? static_cast<Record*>(elsewhere()) : few; }
   unsigned capacity() const { return is_elsewhere() ? 1u << capacity_log : has_syncs ? kFew - 1 : kFew; }
+  // There is one record, here, and a list of syncs: all at a glance.
+  bool has_one_and_syncs() const {
+    uint32_t all;
+    __builtin_memcpy(&all, &count, sizeof all);
+    return all == (1u | 1u << 24);
+  }
   // Makes room for `size` records.
   void reserve(unsigned size);
   // Records that stand elsewhere and would fit here do: who looks at them waits for one cache line less.
@@ -140,6 +146,7 @@ struct alignas(64) FatCell {
   void set_next_free(const DhCell& next) { __builtin_memcpy(few, &next, sizeof next); }
 
   SyncVar* syncs() const { return has_syncs ? *sync_list() : nullptr; }
+  SyncVar* first_sync() const { return *sync_list(); }  // REQUIRES: has_syncs
   void set_syncs(SyncVar* first);
 
  private:

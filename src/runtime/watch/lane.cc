@@ -11,7 +11,9 @@
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/library_frames.h"
 #include "runtime/watch/life.h"
+#include "runtime/watch/locks.h"
 #include "runtime/watch/quick.h"
+#include "runtime/watch/quick_lock.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -212,7 +214,20 @@ void forget(const volatile void* object) {
 // lines.
 void lock_wanted(const void*, LockMode, Pc) {}
 void lock_only_used(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
-void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
+
+namespace {
+
+// The thread, if locks may be taken and released by the short way; null otherwise.
+__attribute__((always_inline)) inline Thread* quick_thread() {
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread == nullptr, 0) || __builtin_expect(!thread->may_be_quick(), 0) ||
+      __builtin_expect(thread->ignore_sync != 0, 0) || __builtin_expect(is_alone(), 0))
+    return nullptr;
+  return thread;
+}
+
+__attribute__((noinline)) void lock_acquired_slowly(const volatile void* lock, LockMode mode, LockIs is,
+                                                    Pc pc) {
   if (mode == LockMode::kShared && is_alone()) {
     // Somebody may be there by the time it is released, and then it matters what it was held for.
     if (Thread* const thread = current_or_adopt(); thread != nullptr && thread->inside == 0) {
@@ -234,7 +249,7 @@ void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
   watch::lock_acquired(thread, lock, mode == LockMode::kShared, is_read, pc.value);
 }
 
-void lock_releasing(const volatile void* lock, Pc) {
+__attribute__((noinline)) void lock_releasing_slowly(const volatile void* lock, Pc) {
   if (is_alone()) {
     Thread* const thread = current_thread;
     if (thread == nullptr || thread->held_count == 0 || thread->inside != 0) return;
@@ -246,6 +261,60 @@ void lock_releasing(const volatile void* lock, Pc) {
   if (thread == nullptr) return;
   Inside const inside(thread);
   watch::lock_releasing(thread, lock);
+}
+
+template <bool kShared>
+__attribute__((always_inline)) inline bool acquired_quickly(const volatile void* lock, Pc pc) {
+  Thread* const thread = quick_thread();
+  if (__builtin_expect(thread == nullptr, 0)) return false;
+  Inside::enter(thread);
+  bool const done = quick_lock_acquired<kShared>(thread, lock, pc.value);
+  if (__builtin_expect(done, 1)) ++thread->statistics.sync_operations;
+  Inside::leave(thread);
+  return done;
+}
+
+// In a function of its own, so that the way of exclusive locks saves no registers for it.
+__attribute__((noinline)) void shared_lock_acquired(const volatile void* lock, LockMode mode, LockIs is,
+                                                    Pc pc) {
+  if (is == LockIs::kObject && acquired_quickly<true>(lock, pc)) return;
+  [[clang::musttail]] return lock_acquired_slowly(lock, LockMode::kShared, is, pc);
+}
+
+template <bool kShared>
+__attribute__((always_inline)) inline void release_lock(Thread* thread, const volatile void* lock, Pc pc) {
+  {
+    Inside const inside(thread);
+    if (__builtin_expect(quick_lock_releasing<kShared>(thread, lock), 1)) {
+      ++thread->statistics.sync_operations;
+      return;
+    }
+  }
+  lock_releasing_slowly(lock, pc);
+}
+
+__attribute__((noinline)) void shared_lock_releasing(Thread* thread, const volatile void* lock, Pc pc) {
+  release_lock<true>(thread, lock, pc);
+}
+
+}  // namespace
+
+// Who goes on slowly does so as if called by the interposer itself: frames are looked for from there
+// (LibraryFrames).
+void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
+  if (__builtin_expect(mode == LockMode::kShared, 0)) [[clang::musttail]]
+    return shared_lock_acquired(lock, mode, is, pc);
+  if (__builtin_expect(is == LockIs::kName, 0)) [[clang::musttail]]
+    return lock_acquired_slowly(lock, LockMode::kExclusive, LockIs::kName, pc);
+  if (__builtin_expect(acquired_quickly<false>(lock, pc), 1)) return;
+  [[clang::musttail]] return lock_acquired_slowly(lock, LockMode::kExclusive, LockIs::kObject, pc);
+}
+
+void lock_releasing(const volatile void* lock, Pc pc) {
+  Thread* const thread = quick_thread();
+  if (__builtin_expect(thread == nullptr, 0)) return lock_releasing_slowly(lock, pc);
+  if (__builtin_expect(releases_shared(thread), 0)) return shared_lock_releasing(thread, lock, pc);
+  release_lock<false>(thread, lock, pc);
 }
 
 void lock_destroyed(const volatile void* lock) { forget(lock); }

@@ -119,13 +119,15 @@ void note_instrumented(uintptr_t address) {
   __atomic_store_n(&module_count, module_count + 1, __ATOMIC_RELEASE);
 }
 
-bool is_instrumented(uintptr_t address) {
+bool is_known_as_instrumented(uintptr_t address) {
   unsigned const count = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; ++i) {
     if (address >= modules[i].begin && address < modules[i].end) return true;
   }
-  return too_many;
+  return false;
 }
+
+bool is_instrumented(uintptr_t address) { return is_known_as_instrumented(address) || too_many; }
 
 void LibraryFrames::push(Thread* thread, uintptr_t pc, const void* frame_address, const void* from_address) {
   DhHot* const hot = thread->hot;

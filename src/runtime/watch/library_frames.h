@@ -23,7 +23,10 @@ namespace deadheat::watch {
 
 // A module whose code is instrumented, by an address in it.
 void note_instrumented(uintptr_t address);
+// Also true where too many modules are instrumented to know them all.
 bool is_instrumented(uintptr_t address);
+// True for ever once it is, and for code that was seen to be.
+bool is_known_as_instrumented(uintptr_t address);
 
 // For its life, the shadow call stack has the frames of the library that called from `pc`.
 // REQUIRES: the thread is inside the runtime.

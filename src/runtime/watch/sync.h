@@ -66,6 +66,7 @@ class LockedSync {
 
   explicit operator bool() const { return sync_ != nullptr; }
   SyncVar* operator->() const { return sync_; }
+  SyncVar* get() const { return sync_; }
   FatCell* fat() const { return fat_; }
 
  private:
@@ -79,12 +80,5 @@ SyncVar* find_sync(FatCell* fat, uintptr_t address);
 void sync_acquire(Thread* thread, const volatile void* object);
 void sync_release(Thread* thread, const volatile void* object, bool replace);
 void sync_forget(const volatile void* object);
-
-// `is_read`: having taken it is also a read of its first byte.
-void lock_acquired(Thread* thread, const volatile void* lock, bool shared, bool is_read, uintptr_t pc);
-// The same while the thread is alone: nothing is learnt, nothing told.
-void shared_lock_held(Thread* thread, const volatile void* lock, uintptr_t pc);
-void lock_forgotten(Thread* thread, const volatile void* lock);
-void lock_releasing(Thread* thread, const volatile void* lock);
 
 }  // namespace deadheat::watch

@@ -16,6 +16,9 @@ class SyncClock {
  public:
   ClockView view() const { return {capacity_ > kFew ? many_ : few_, size_}; }
   bool empty() const { return size_ == 0; }
+  uint32_t size() const { return size_; }
+  // The entries if there are no more than eight, null otherwise.
+  const uint32_t* eight_at_most() const { return __builtin_expect(capacity_ <= kFew, 1) ? few_ : nullptr; }
 
   void set(uint32_t slot, uint32_t clock) {
     reserve(slot + 1);
@@ -25,21 +28,23 @@ class SyncClock {
 
   void join(const VectorClock& clock) {
     ClockView const other = clock.view();
-    reserve(other.size);
-    uint32_t* const mine = entries();
-    for (uint32_t i = 0; i < other.size; ++i) {
-      if (other.clock[i] > mine[i]) mine[i] = other.clock[i];
-    }
+    if (__builtin_expect(other.size > kFew || capacity_ > kFew || other.size == 0, 0))
+      return join_many(other);
+    eight::join(few_, other.clock);
     if (other.size > size_) size_ = other.size;
   }
 
   void assign(const VectorClock& clock) {
-    ClockView const other = clock.view();
-    reserve(other.size);
-    uint32_t* const mine = entries();
-    for (uint32_t i = 0; i < other.size; ++i) mine[i] = other.clock[i];
-    for (uint32_t i = other.size; i < size_; ++i) mine[i] = 0;
+    if (clock.empty() || !assign_eight(clock)) assign_many(clock.view());
+  }
+
+  // `assign` where both are of eight at most; false: nothing was done. REQUIRES: `clock` is not empty.
+  bool assign_eight(const VectorClock& clock) {
+    ClockView const other{clock.entries(), clock.size()};
+    if (__builtin_expect(other.size > kFew, 0) || __builtin_expect(capacity_ > kFew, 0)) return false;
+    eight::copy(few_, other.clock);
     size_ = other.size;
+    return true;
   }
 
   void clear() {
@@ -68,9 +73,25 @@ class SyncClock {
   }
 
  private:
-  static constexpr uint32_t kFew = 8;
+  static constexpr uint32_t kFew = eight::kEntries;
 
   uint32_t* entries() { return capacity_ > kFew ? many_ : few_; }
+
+  __attribute__((preserve_most, noinline, cold)) void join_many(ClockView other) {
+    reserve(other.size);
+    uint32_t* const mine = entries();
+    for (uint32_t i = 0; i < other.size; ++i) {
+      if (other.clock[i] > mine[i]) mine[i] = other.clock[i];
+    }
+    if (other.size > size_) size_ = other.size;
+  }
+  __attribute__((preserve_most, noinline, cold)) void assign_many(ClockView other) {
+    reserve(other.size);
+    uint32_t* const mine = entries();
+    for (uint32_t i = 0; i < other.size; ++i) mine[i] = other.clock[i];
+    for (uint32_t i = other.size; i < size_; ++i) mine[i] = 0;
+    size_ = other.size;
+  }
 
   // Entries beyond `size_` are 0.
   void reserve(uint32_t size) {

@@ -288,8 +288,7 @@ void publish(Thread* thread) {
   }
 }
 
-void renew_slot_if_needed(Thread* thread) {
-  if (thread->span.used() < kLastClock && thread->span.label() < kLastClock) return;
+void renew_slot(Thread* thread) {
   // The thread becomes its own successor: its old identity ends here, ordered before everything it does from
   // now on.
   SpinGuard const guard(registry_lock);

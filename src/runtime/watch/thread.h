@@ -8,12 +8,14 @@
 #include "runtime/abi.h"
 #include "runtime/lane.h"
 #include "runtime/watch/epoch.h"
+#include "runtime/watch/lock_places.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/vector_clock.h"
 #include "runtime/watch/walked.h"
 
 namespace deadheat::watch {
 
+struct FatCell;
 struct SyncVar;
 
 // What a report says of a thread; kept for the life of the process.
@@ -29,6 +31,11 @@ struct ThreadInfo {
 struct HeldLock {
   uintptr_t lock;
   StackId acquired;
+  LocksetId outer;  // the lockset without it
+  // Where it was found when it was taken, null if that is not known. The cell of an address is the same for
+  // ever; whether the FatCell is still the cell's, it says itself (`owner`).
+  DhCell* cell;
+  FatCell* fat;
   bool shared;
 };
 
@@ -92,12 +99,15 @@ struct Thread {
 
   InternCache cache;
   QuickCache quick;
+  LockPlaces lock_places;
   WalkedRanges walked;
 
   bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }
   Epoch epoch() const { return Epoch(slot, span.label()); }
   // After anything that may have changed the label.
   void publish_floor();
+  // The same while accesses are neither ignored nor counted. REQUIRES: not_quick is 0.
+  void publish_quick_floor() { hot->floor = epoch().bits() << kDhEpochShift; }
   void learnt() { ++version; }
   // After a change of what is ignored, or of the floor.
   void update_quick() {
@@ -126,7 +136,7 @@ inline Thread* current_or_adopt() {
 extern bool alone __asm__("deadheat_alone");
 
 // While closed, no thread enters the runtime: fork(2) must not copy a lock that somebody holds.
-extern bool gate_closed;
+extern bool gate_closed __attribute__((visibility("hidden")));
 
 // Marks the thread as inside the runtime; delivers signals that came meanwhile on the way out.
 class Inside {
@@ -147,7 +157,7 @@ class Inside {
 
  private:
   static void deliver();
-  static void wait_at_gate(Thread* thread);
+  __attribute__((preserve_most, noinline, cold)) static void wait_at_gate(Thread* thread);
   Thread* thread_;
 };
 
@@ -207,6 +217,10 @@ void threads_fork_preparing(Thread* forker);
 void threads_fork_parent();
 void threads_fork_child(Thread* survivor);
 // Moves the thread to a fresh slot when its clock comes near the end of the present one.
-void renew_slot_if_needed(Thread* thread);
+__attribute__((noinline, cold)) void renew_slot(Thread* thread);
+inline void renew_slot_if_needed(Thread* thread) {
+  if (__builtin_expect(thread->span.used() >= kLastClock || thread->span.label() >= kLastClock, 0))
+    renew_slot(thread);
+}
 
 }  // namespace deadheat::watch

@@ -8,15 +8,55 @@
 
 #include <stdint.h>
 
+#include "runtime/abi.h"
 #include "runtime/platform/memory.h"
 
 namespace deadheat::watch {
 
-// Some entries, wherever they stand.
+// Some entries, wherever they stand. Behind them are zeroes, up to eight entries at least; unless there are
+// none at all.
 struct ClockView {
   const uint32_t* clock;
   uint32_t size;
 };
+
+// Eight entries, which is all that most programs ever need, without a loop.
+namespace eight {
+
+inline constexpr uint32_t kEntries = 8;
+static_assert(kDhClockBits < 32, "clocks are compared as signed numbers");
+
+using Four = int32_t __attribute__((vector_size(16)));
+inline Four load(const uint32_t* at) {
+  Four four;
+  __builtin_memcpy(&four, at, sizeof four);
+  return four;
+}
+inline void store(uint32_t* at, Four four) { __builtin_memcpy(at, &four, sizeof four); }
+
+inline void copy(uint32_t* to, const uint32_t* from) {
+  Four const low = load(from);
+  Four const high = load(from + 4);
+  store(to, low);
+  store(to + 4, high);
+}
+// Returns whether any of `mine` became larger.
+inline bool join(uint32_t* mine, const uint32_t* theirs) {
+  Four const low = load(mine);
+  Four const high = load(mine + 4);
+  Four const their_low = load(theirs);
+  Four const their_high = load(theirs + 4);
+  Four const low_grows = their_low > low;
+  Four const high_grows = their_high > high;
+  using Floats = float __attribute__((vector_size(16)));
+  // The top bits of four lanes.
+  if (__builtin_ia32_movmskps(reinterpret_cast<Floats>(low_grows | high_grows)) == 0) return false;
+  store(mine, (their_low & low_grows) | (low & ~low_grows));
+  store(mine + 4, (their_high & high_grows) | (high & ~high_grows));
+  return true;
+}
+
+}  // namespace eight
 
 class VectorClock {
  public:
@@ -33,21 +73,31 @@ class VectorClock {
     if (slot >= size_) size_ = slot + 1;
   }
 
+  // --- Of a clock that is not empty, and so has room for eight entries at least.
+
+  const uint32_t* entries() const { return array_->clock; }
+  // `get` of one of the first eight.
+  uint32_t one_of_eight(uint32_t slot) const {
+    return __atomic_load_n(&array_->clock[slot], __ATOMIC_RELAXED);
+  }
+  // `join` of so many: behind the first `size` there are zeroes.
+  bool join_eight(const uint32_t* others, uint32_t size) {
+    if (!eight::join(array_->clock, others)) return false;
+    if (size > size_) size_ = size;
+    return true;
+  }
+  // `set` of an entry that is there already.
+  void update(uint32_t slot, uint32_t clock) {
+    __atomic_store_n(&array_->clock[slot], clock, __ATOMIC_RELAXED);
+  }
+
   // Returns whether anything was learnt.
   bool join(const VectorClock& other) { return join(other.view()); }
   bool join(ClockView other) {
     if (other.size == 0) return false;
-    reserve(other.size);
+    if (__builtin_expect(other.size > eight::kEntries || array_ == nullptr, 0)) return join_many(other);
     if (other.size > size_) size_ = other.size;
-    uint32_t* const mine = array_->clock;
-    uint32_t learnt = 0;
-    for (uint32_t i = 0; i < other.size; ++i) {
-      uint32_t const m = mine[i];
-      uint32_t const t = other.clock[i];
-      learnt |= static_cast<uint32_t>(t > m);
-      mine[i] = t > m ? t : m;
-    }
-    return learnt != 0;
+    return eight::join(array_->clock, other.clock);
   }
 
   void assign(const VectorClock& other) { assign(other.view()); }
@@ -84,12 +134,26 @@ class VectorClock {
     uint32_t clock[];
   };
 
+  __attribute__((preserve_most, noinline, cold)) bool join_many(ClockView other) {
+    reserve(other.size);
+    if (other.size > size_) size_ = other.size;
+    uint32_t* const mine = array_->clock;
+    uint32_t learnt = 0;
+    for (uint32_t i = 0; i < other.size; ++i) {
+      uint32_t const m = mine[i];
+      uint32_t const t = other.clock[i];
+      learnt |= static_cast<uint32_t>(t > m);
+      mine[i] = t > m ? t : m;
+    }
+    return learnt != 0;
+  }
+
   static size_t bytes(uint32_t capacity) { return sizeof(Array) + capacity * sizeof(uint32_t); }
 
   void reserve(uint32_t size) {
     uint32_t const have = array_ != nullptr ? array_->capacity : 0;
     if (size <= have) return;
-    uint32_t capacity = have < 8 ? 8 : have * 2;
+    uint32_t capacity = have < eight::kEntries ? eight::kEntries : have * 2;
     while (capacity < size) capacity *= 2;
     auto* const grown = static_cast<Array*>(platform::allocate(bytes(capacity)));
     grown->capacity = capacity;

@@ -33,7 +33,7 @@ class VersionedLock {
   }
 
  private:
-  __attribute__((noinline, cold)) void lock_contended() {
+  __attribute__((preserve_most, noinline, cold)) void lock_contended() {
     for (unsigned spins = 0;; ++spins) {
       if ((__atomic_load_n(&word_, __ATOMIC_RELAXED) & 1) == 0 && try_lock()) return;
       if (spins < 64) {

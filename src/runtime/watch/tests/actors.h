@@ -23,6 +23,10 @@ struct Told {
 extern std::size_t event_now;
 extern std::set<Told> told;
 
+// Where locks are taken: by a call of the program, whose place is remembered, and by one of a library.
+constexpr uintptr_t kPcInProgram = 1;
+constexpr uintptr_t kPcInLibrary = 2;
+
 class Actors {
  public:
   Actors();

@@ -1,5 +1,7 @@
 // What stands in for the process around the engine: nobody reports, no signals come.
 #include "runtime/lane.h"
+#include "runtime/platform/modules.h"
+#include "runtime/watch/library_frames.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/tests/actors.h"
 
@@ -9,7 +11,13 @@ __thread uint32_t signals_pending = 0;
 void initialise() {}
 }  // namespace deadheat::lane
 
+namespace deadheat::platform {
+bool orders_by_itself(uintptr_t) { return false; }
+}  // namespace deadheat::platform
+
 namespace deadheat::watch {
+
+bool is_known_as_instrumented(uintptr_t pc) { return pc != kPcInLibrary; }
 
 std::size_t event_now;
 std::set<Told> told;

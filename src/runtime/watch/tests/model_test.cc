@@ -17,6 +17,7 @@
 #include "runtime/watch/access.h"
 #include "runtime/watch/covered.h"
 #include "runtime/watch/known_to_all.h"
+#include "runtime/watch/locks.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -83,7 +84,8 @@ class Player {
         access(t, e.kind == EventKind::kWrite, index);
         break;
       case EventKind::kAcquire:
-        lock_acquired(t, locks[object % kMaxObjects], false, true, 1);
+        lock_acquired(t, locks[object % kMaxObjects], false, true,
+                      index % 4 != 0 ? kPcInProgram : kPcInLibrary);
         break;
       case EventKind::kRelease:
         lock_releasing(t, locks[object % kMaxObjects]);

@@ -16,6 +16,7 @@
 #include "runtime/watch/access.h"
 #include "runtime/watch/covered.h"
 #include "runtime/watch/known_to_all.h"
+#include "runtime/watch/locks.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -106,7 +107,8 @@ void play(const std::vector<Step>& steps, const std::vector<uint64_t*>& words) {
     switch (s.what) {
       case Do::kLock:
       case Do::kLockShared:
-        lock_acquired(t, locks[s.object], s.what == Do::kLockShared, true, 1);
+        lock_acquired(t, locks[s.object], s.what == Do::kLockShared, true,
+                      i % 4 != 0 ? kPcInProgram : kPcInLibrary);
         continue;
       case Do::kUnlock:
         lock_releasing(t, locks[s.object]);
