@@ -76,13 +76,8 @@ class SpanClock {
 
   // The release of an exclusive lock, which `acquire_lock` may take back.
   uint32_t release_lock(LockKey lock) {
-    for (unsigned i = 0; i < kPending; ++i) {
-      // Taken again without our being told: the earlier release may have been observed.
-      if (__builtin_expect(pending_[i].lock == lock, 0)) {
-        taken_again(i, false);
-        break;
-      }
-    }
+    // Taken again without our being told: the earlier release may have been observed.
+    if (unsigned const earlier = pending_release(lock); earlier != kNone) take_back(earlier, false);
     if (pending_count_ == kPending) {
       // The oldest has the smallest published clock: giving it up costs the least.
       note_observed(pending_[0].published);
@@ -97,11 +92,31 @@ class SpanClock {
   // This thread has taken `lock`. `unobserved`: nobody else had it since this thread released it. Returns
   // whether the label changed.
   bool acquire_lock(LockKey lock, bool unobserved) {
-    // All are looked at, however many are in use: known to the compiler, that is faster.
+    unsigned const release = pending_release(lock);
+    return release != kNone && take_back(release, unobserved);
+  }
+
+  // The same in two steps. The release of a lock that is pending, or kNone.
+  static constexpr unsigned kNone = ~0u;
+  unsigned pending_release(LockKey lock) const {
+    // All are looked at, however many are in use: known to the compiler, that is faster. What is no longer
+    // in use stands behind what is, and is found only if nothing else is.
     for (unsigned i = 0; i < kPending; ++i) {
-      if (__builtin_expect(pending_[i].lock == lock, 0)) return taken_again(i, unobserved);
+      if (__builtin_expect(pending_[i].lock == lock, 0)) return i < pending_count_ ? i : kNone;
     }
-    return false;
+    return kNone;
+  }
+  bool take_back(unsigned release, bool unobserved) {
+    if (!unobserved) note_observed(pending_[release].published);
+    --pending_count_;
+    for (unsigned i = release; i < pending_count_; ++i) pending_[i] = pending_[i + 1];
+    uint32_t const before = label_;
+    label_ = 1 + highest(pending_count_);
+    return label_ != before;
+  }
+  // What the label will be once it has been taken back, unobserved.
+  uint32_t label_without(unsigned release) const {
+    return release + 1 == pending_count_ ? 1 + highest(release) : label_;
   }
 
  private:
@@ -110,28 +125,14 @@ class SpanClock {
     uint32_t published;
   };
 
-  // What is no longer in use stands behind what is, and is found only if nothing else is.
-  bool taken_again(unsigned index, bool unobserved) {
-    if (index >= pending_count_) return false;
-    if (!unobserved) note_observed(pending_[index].published);
-    remove(index);
-    uint32_t const before = label_;
-    update();
-    return label_ != before;
-  }
-  void remove(unsigned index) {
-    --pending_count_;
-    for (unsigned i = index; i < pending_count_; ++i) pending_[i] = pending_[i + 1];
-  }
   void note_observed(uint32_t published) {
     if (observed_ < published) observed_ = published;
   }
-  // They stand in the order of their releases, so that the last one published the most.
-  void update() {
-    uint32_t highest = observed_;
-    if (pending_count_ != 0 && highest < pending_[pending_count_ - 1].published)
-      highest = pending_[pending_count_ - 1].published;
-    label_ = highest + 1;
+  // What was published by those that are observed and the first `count` of the pending ones. They stand in
+  // the order of their releases, so that the last one published the most.
+  uint32_t highest(unsigned count) const {
+    return count != 0 && observed_ < pending_[count - 1].published ? pending_[count - 1].published
+                                                                   : observed_;
   }
 
   uint32_t label_ = 1;

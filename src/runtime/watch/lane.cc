@@ -274,47 +274,39 @@ __attribute__((always_inline)) inline bool acquired_quickly(const volatile void*
   return done;
 }
 
-// In a function of its own, so that the way of exclusive locks saves no registers for it.
-__attribute__((noinline)) void shared_lock_acquired(const volatile void* lock, LockMode mode, LockIs is,
-                                                    Pc pc) {
-  if (is == LockIs::kObject && acquired_quickly<true>(lock, pc)) return;
-  [[clang::musttail]] return lock_acquired_slowly(lock, LockMode::kShared, is, pc);
+// Functions of their own, so that each saves the registers that it needs. Who goes on slowly does so as if
+// called by the interposer itself: frames are looked for from there (LibraryFrames).
+template <LockMode kMode>
+__attribute__((noinline)) void object_acquired(const volatile void* lock, LockMode, LockIs, Pc pc) {
+  if (__builtin_expect(acquired_quickly < kMode == LockMode::kShared > (lock, pc), 1)) return;
+  [[clang::musttail]] return lock_acquired_slowly(lock, kMode, LockIs::kObject, pc);
 }
 
 template <bool kShared>
-__attribute__((always_inline)) inline void release_lock(Thread* thread, const volatile void* lock, Pc pc) {
-  {
-    Inside const inside(thread);
-    if (__builtin_expect(quick_lock_releasing<kShared>(thread, lock), 1)) {
-      ++thread->statistics.sync_operations;
-      return;
-    }
-  }
-  lock_releasing_slowly(lock, pc);
-}
-
-__attribute__((noinline)) void shared_lock_releasing(Thread* thread, const volatile void* lock, Pc pc) {
-  release_lock<true>(thread, lock, pc);
+__attribute__((noinline)) void release_held(Thread* thread, const volatile void* lock, Pc pc) {
+  Inside::enter(thread);
+  bool const done = quick_lock_releasing<kShared>(thread, lock);
+  if (__builtin_expect(done, 1)) ++thread->statistics.sync_operations;
+  Inside::leave(thread);
+  if (__builtin_expect(!done, 0)) lock_releasing_slowly(lock, pc);
 }
 
 }  // namespace
 
-// Who goes on slowly does so as if called by the interposer itself: frames are looked for from there
-// (LibraryFrames).
 void lock_acquired(const volatile void* lock, LockMode mode, LockIs is, Pc pc) {
+  if (__builtin_expect(is != LockIs::kObject, 0)) [[clang::musttail]]
+    return lock_acquired_slowly(lock, mode, is, pc);
   if (__builtin_expect(mode == LockMode::kShared, 0)) [[clang::musttail]]
-    return shared_lock_acquired(lock, mode, is, pc);
-  if (__builtin_expect(is == LockIs::kName, 0)) [[clang::musttail]]
-    return lock_acquired_slowly(lock, LockMode::kExclusive, LockIs::kName, pc);
-  if (__builtin_expect(acquired_quickly<false>(lock, pc), 1)) return;
-  [[clang::musttail]] return lock_acquired_slowly(lock, LockMode::kExclusive, LockIs::kObject, pc);
+    return object_acquired<LockMode::kShared>(lock, mode, is, pc);
+  [[clang::musttail]] return object_acquired<LockMode::kExclusive>(lock, mode, is, pc);
 }
 
 void lock_releasing(const volatile void* lock, Pc pc) {
   Thread* const thread = quick_thread();
-  if (__builtin_expect(thread == nullptr, 0)) return lock_releasing_slowly(lock, pc);
-  if (__builtin_expect(releases_shared(thread), 0)) return shared_lock_releasing(thread, lock, pc);
-  release_lock<false>(thread, lock, pc);
+  if (__builtin_expect(thread == nullptr || thread->held_count == 0, 0))
+    return lock_releasing_slowly(lock, pc);
+  if (__builtin_expect(releases_shared(thread), 0)) return release_held<true>(thread, lock, pc);
+  release_held<false>(thread, lock, pc);
 }
 
 void lock_destroyed(const volatile void* lock) { forget(lock); }

@@ -33,7 +33,7 @@ bool forget_held(Thread* thread, uintptr_t lock, bool* shared) {
 void note_held(Thread* thread, uintptr_t lock, bool shared, uintptr_t pc) {
   if (thread->held_count == Thread::kHeldLocks) return;
   StackId const stack = site_stack(thread, pc, 0);
-  thread->held[thread->held_count++] = {lock, stack, thread->lockset, nullptr, nullptr, shared};
+  thread->held[thread->held_count++] = {lock, stack, thread->lockset, nullptr, nullptr, shared, false};
   thread->lockset = intern_lockset(thread->cache, {thread->lockset, lock, shared, stack});
 }
 
@@ -94,8 +94,9 @@ Record* superseded(const Thread* thread, FatCell* fat, const Record& use) {
 }
 
 void learn(Thread* thread, const volatile void* lock, bool shared, SyncVar* sync) {
+  unsigned const release = thread->span.pending_release(lock);
   bool const new_label =
-      shared ? learn_from_lock<true>(thread, lock, sync) : learn_from_lock<false>(thread, lock, sync);
+      shared ? learn_from_lock<true>(thread, release, sync) : learn_from_lock<false>(thread, release, sync);
   if (new_label) thread->publish_floor();
 }
 
@@ -150,8 +151,9 @@ void lock_forgotten(Thread* thread, const volatile void* lock) {
 }
 
 void lock_releasing(Thread* thread, const volatile void* lock) {
-  if (thread->not_quick == 0 && (releases_shared(thread) ? quick_lock_releasing<true>(thread, lock)
-                                                         : quick_lock_releasing<false>(thread, lock)))
+  if (thread->not_quick == 0 && thread->held_count != 0 &&
+      (releases_shared(thread) ? quick_lock_releasing<true>(thread, lock)
+                               : quick_lock_releasing<false>(thread, lock)))
     return;
   if (tree_filter()) tree_released(thread, lock);
   bool shared = false;

@@ -27,11 +27,10 @@ inline bool lock_was_only_read(FatCell* fat) {
   return (kinds & Record::kWrite) == 0;
 }
 
-// What the lock carries, and what that says of this thread's own last release of it. Returns whether the
-// label changed: then the floor is to be published.
+// What the lock carries, and what that says of this thread's own last release of it, `release` (SpanClock).
+// Returns whether the label changed: then the floor is to be published.
 template <bool kShared>
-__attribute__((always_inline)) inline bool learn_from_lock(Thread* thread, const volatile void* lock,
-                                                           SyncVar* sync) {
+__attribute__((always_inline)) inline bool learn_from_lock(Thread* thread, unsigned release, SyncVar* sync) {
   // A reader's release is for the next writer, whose own release forgets the readers: as long as this thread
   // is among them, no writer has been there since.
   bool const unobserved =
@@ -44,7 +43,7 @@ __attribute__((always_inline)) inline bool learn_from_lock(Thread* thread, const
     if (learnt) thread->learnt();
     sync->observed = true;
   }
-  return thread->span.acquire_lock(lock, unobserved);
+  return release != thread->span.kNone && thread->span.take_back(release, unobserved);
 }
 
 // Taking a lock, of which nobody wrote a byte that is remembered: it is read. An exclusive holder knows

@@ -40,7 +40,8 @@ struct alignas(64) SyncVar {
   static constexpr unsigned kReaders = 6;
   uint32_t reader[kReaders];
   bool is_reader(uint32_t slot) const {
-    for (unsigned i = 0; i < reader_count; ++i) {
+    // Both bounds, because it may be asked without the lock.
+    for (unsigned i = 0; i < kReaders && i < reader_count; ++i) {
       if (reader[i] == slot) return true;
     }
     return false;

@@ -37,6 +37,7 @@ struct HeldLock {
   DhCell* cell;
   FatCell* fat;
   bool shared;
+  bool unchanged;  // taking it changed nothing: perhaps releasing it does not, either
 };
 
 struct Statistics {

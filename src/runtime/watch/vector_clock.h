@@ -40,6 +40,12 @@ inline void copy(uint32_t* to, const uint32_t* from) {
   store(to, low);
   store(to + 4, high);
 }
+// Is one of `theirs` larger?
+inline bool any_larger(const uint32_t* mine, const uint32_t* theirs) {
+  using Floats = float __attribute__((vector_size(16)));
+  Four const larger = (load(theirs) > load(mine)) | (load(theirs + 4) > load(mine + 4));
+  return __builtin_ia32_movmskps(reinterpret_cast<Floats>(larger)) != 0;  // the top bits of four lanes
+}
 // Returns whether any of `mine` became larger.
 inline bool join(uint32_t* mine, const uint32_t* theirs) {
   Four const low = load(mine);
