@@ -21,6 +21,9 @@
 #include "runtime/watch/shadow.h"
 
 namespace deadheat::watch {
+
+bool race_found;
+
 namespace {
 
 using detect::conflict;
@@ -128,15 +131,10 @@ bool fits_in_cell(Thread* thread, FatCell* fat, DhCell* thin) {
   return pack(thread, fat->records(), fat->count, thin);
 }
 
-// REQUIRES: `fat` is the cell's, locked; it is unlocked.
-void record_and_unlock(Thread* thread, FatCell* fat, DhCell* cell, uintptr_t granule, const Record& access,
-                       Races* races) {
+// REQUIRES: locked; it is unlocked.
+void record_and_unlock(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
   record_in_fat(thread, fat, granule, access, races);
-  DhCell thin;
-  if (fits_in_cell(thread, fat, &thin))
-    thin_again(cell, fat, thin);
-  else
-    fat->lock.unlock();
+  unlock_fat(thread, fat);
 }
 
 // One granule. False if the filter dropped the access there.
@@ -150,7 +148,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     if (__builtin_expect(is_fat(old), 0)) {
       // Only this thread could make it covered, so this is asked once, without the lock.
       if (s->filtered && covered_without_lock(fat_of(old), cell, s->access)) return false;
-      record_and_unlock(thread, lock_fat(chunk, cell), cell, granule, s->access, races);
+      record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
       return true;
     }
     Record records[3];
@@ -169,7 +167,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     if (!pack(thread, records, count, &fresh)) {
       races->count = races_before;  // found again there, under the lock
       thread->until_known -= kMoreUrgent;
-      record_and_unlock(thread, lock_fat(chunk, cell), cell, granule, s->access, races);
+      record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
       return true;
     }
     if (compare_and_swap_cell(cell, old, fresh)) {
@@ -261,6 +259,14 @@ void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record
   fat->show();
 }
 
+void unlock_fat(Thread* thread, FatCell* fat) {
+  DhCell thin;
+  if (fits_in_cell(thread, fat, &thin))
+    thin_again(fat->owner, fat, thin);
+  else
+    fat->lock.unlock();
+}
+
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
   if (!covered_in_fat(fat, access)) record_in_fat(thread, fat, granule, access, races);
 }
@@ -347,7 +353,7 @@ bool long_access(Thread* thread, DhCell* cell, Record access, const AccessReques
   if (fat == nullptr) return false;
   thread->span.note_used();
   Races races;
-  record_and_unlock(thread, fat, cell, whole.address & ~uintptr_t{7}, access, &races);
+  record_and_unlock(thread, fat, whole.address & ~uintptr_t{7}, access, &races);
   if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
   return true;
 }

@@ -31,6 +31,8 @@ struct Race {
   Record other;
   uintptr_t granule;
 };
+// Set before a record goes because it was part of a race (quiet.h).
+extern bool race_found;
 struct Races {
   static constexpr unsigned kMax = 8;
   unsigned count = 0;
@@ -41,6 +43,7 @@ struct Races {
   Races() {}
 
   void add(const Record& other, uintptr_t granule) {
+    __atomic_store_n(&race_found, true, __ATOMIC_RELAXED);
     if (count < kMax) race[count++] = {other, granule};
   }
 };
@@ -51,6 +54,8 @@ bool covered_in_fat(FatCell* fat, const Record& access);
 void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);
 // Both: records it unless it is covered.
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);
+// Unlocks it; its cell goes back to the short form if what it knows fits.
+void unlock_fat(Thread* thread, FatCell* fat);
 // An access within one granule whose cell is long and does not cover it; false if the cell is short by now.
 bool long_access(Thread* thread, DhCell* cell, Record access, const AccessRequest& whole);
 void tell_races(Thread* thread, const AccessRequest& request, Races* races);

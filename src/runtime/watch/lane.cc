@@ -531,11 +531,17 @@ void ignore_end(bool reads, bool writes) {
   thread->update_quick();
 }
 void ignore_sync_begin() {
-  if (Thread* const thread = current_or_adopt()) ++thread->ignore_sync;
+  if (Thread* const thread = current_or_adopt()) {
+    ++thread->ignore_sync;
+    thread->update_quick();
+  }
 }
 void ignore_sync_end() {
   Thread* const thread = current_or_adopt();
-  if (thread != nullptr && thread->ignore_sync != 0) --thread->ignore_sync;
+  if (thread != nullptr && thread->ignore_sync != 0) {
+    --thread->ignore_sync;
+    thread->update_quick();
+  }
 }
 
 void benign_race(const volatile void* address, size_t size, const char*, Pc) {

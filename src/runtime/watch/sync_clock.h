@@ -26,6 +26,9 @@ class SyncClock {
     if (slot >= size_) size_ = slot + 1;
   }
 
+  // `set` of an entry that is there already.
+  void update(uint32_t slot, uint32_t clock) { entries()[slot] = clock; }
+
   void join(const VectorClock& clock) {
     ClockView const other = clock.view();
     if (__builtin_expect(other.size > kFew || capacity_ > kFew || other.size == 0, 0))
@@ -48,22 +51,16 @@ class SyncClock {
   }
 
   void clear() {
-    uint32_t* const mine = entries();
-    for (uint32_t i = 0; i < size_; ++i) mine[i] = 0;
+    if (__builtin_expect(capacity_ > kFew, 0)) return assign_many({nullptr, 0});
+    eight::clear(few_);
     size_ = 0;
   }
 
   // Would `clock` learn nothing from this? May say no where that is not known at a glance.
   bool all_known_to(const VectorClock& clock) const {
-    uint32_t const size = __atomic_load_n(&size_, __ATOMIC_RELAXED);
-    if (size == 0) return true;
-    if (size > kFew || __atomic_load_n(&capacity_, __ATOMIC_RELAXED) > kFew) return false;
-    ClockView const known = clock.view();
-    for (uint32_t i = 0; i < size; ++i) {
-      uint32_t const mine = __atomic_load_n(&few_[i], __ATOMIC_RELAXED);
-      if (mine != 0 && (i >= known.size || known.clock[i] < mine)) return false;
-    }
-    return true;
+    if (__atomic_load_n(&size_, __ATOMIC_RELAXED) == 0) return true;
+    if (__atomic_load_n(&capacity_, __ATOMIC_RELAXED) > kFew || clock.empty()) return false;
+    return !eight::any_larger(clock.entries(), few_);
   }
 
   void destroy() {

@@ -112,7 +112,10 @@ struct Thread {
   void learnt() { ++version; }
   // After a change of what is ignored, or of the floor.
   void update_quick() {
-    not_quick = ignore_reads != 0 || ignore_writes != 0 || hot == nullptr || hot->floor == kNoFloor ? 1 : 0;
+    not_quick = ignore_reads != 0 || ignore_writes != 0 || ignore_sync != 0 || hot == nullptr ||
+                        hot->floor == kNoFloor
+                    ? 1
+                    : 0;
   }
   // Neither inside the runtime nor anything special.
   bool may_be_quick() const {

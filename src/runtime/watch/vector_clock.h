@@ -40,6 +40,10 @@ inline void copy(uint32_t* to, const uint32_t* from) {
   store(to, low);
   store(to + 4, high);
 }
+inline void clear(uint32_t* at) {
+  store(at, Four{});
+  store(at + 4, Four{});
+}
 // Is one of `theirs` larger?
 inline bool any_larger(const uint32_t* mine, const uint32_t* theirs) {
   using Floats = float __attribute__((vector_size(16)));

@@ -1,0 +1,115 @@
+#include "runtime/watch/atomic_access.h"
+
+#include "runtime/watch/quick.h"
+#include "runtime/watch/quiet.h"
+#include "runtime/watch/shadow.h"
+
+namespace deadheat::watch {
+
+AtomicAccess::AtomicAccess(const volatile void* address, unsigned size, uintptr_t pc, bool may_release)
+    : thread_(current_or_adopt()),
+      address_(reinterpret_cast<uintptr_t>(address)),
+      size_(size),
+      pc_(pc),
+      // Alone, there is nobody to be ordered with, and nobody to race with. But what the location carries
+      // from threads that are gone stays: it is part of what this thread knows already.
+      active_(thread_ != nullptr && !__atomic_load_n(&alone, __ATOMIC_ACQUIRE)) {
+  if (!active_) return;
+  Inside::enter(thread_);
+  ++thread_->statistics.atomics;
+  Chunk* const chunk = chunk_for(address_);
+  if (chunk == nullptr) return;
+  fat_ = lock_fat(chunk, &chunk->cells[cell_index(address_)]);
+  if (!fat_->has_syncs && (may_release || !thread_->fence_release.empty())) {
+    find_or_make_sync(fat_, address_);
+    wait_for_quiet_operations(thread_, fat_, address_);
+  }
+}
+
+AtomicAccess::~AtomicAccess() {
+  if (!active_) return;
+  if (fat_ != nullptr) unlock_fat(thread_, fat_);
+  if (__builtin_expect(races_.count != 0, 0)) {
+    tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
+  }
+  // A 16-byte atomic's second granule carries the access only; the order is the first one's.
+  if (fat_ != nullptr && size_ == 16) check_second_granule();
+  Inside::leave(thread_);
+}
+
+void AtomicAccess::load_done(int order) {
+  if (fat_ == nullptr) return;
+  if (const SyncVar* const sync = find_sync(fat_, address_)) learn(sync, order);
+  check(AccessType::kAtomicRead);
+}
+
+void AtomicAccess::store_done(int order) {
+  if (fat_ == nullptr) return;
+  check(AccessType::kAtomicWrite);
+  if (thread_->ignore_sync != 0) return;
+  SyncVar* sync = find_sync(fat_, address_);
+  if (releases(order)) {
+    publish(thread_);
+    if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+    sync->clock.assign(thread_->clock);
+  } else if (!thread_->fence_release.empty()) {
+    if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+    sync->clock.assign(thread_->fence_release);
+  } else if (sync != nullptr) {
+    sync->clock.clear();
+  }
+  if (sync != nullptr) sync->releaser_slot = 0;
+}
+
+void AtomicAccess::modify_done(int order) {
+  if (fat_ == nullptr) return;
+  SyncVar* sync = find_sync(fat_, address_);
+  if (sync != nullptr) learn(sync, order);
+  check(AccessType::kAtomicWrite);
+  if (thread_->ignore_sync != 0) return;
+  if (releases(order)) {
+    publish(thread_);
+    if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+    sync->clock.join(thread_->clock);
+  } else if (!thread_->fence_release.empty()) {
+    if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
+    sync->clock.join(thread_->fence_release);
+  }
+  if (sync != nullptr) sync->releaser_slot = 0;
+}
+
+void AtomicAccess::learn(const SyncVar* sync, int order) {
+  if (thread_->ignore_sync != 0) return;
+  if (acquires(order)) {
+    if (thread_->clock.join(sync->clock.view())) thread_->learnt();
+  } else if (!sync->clock.all_known_to(thread_->clock)) {
+    // What the thread knows already, an acquire fence has nothing to add to.
+    thread_->fence_acquire.join(sync->clock.view());
+  }
+}
+
+void AtomicAccess::check(AccessType type) {
+  type_ = type;
+  bool const write = kind_of(type).write;
+  if ((write ? thread_->ignore_writes : thread_->ignore_reads) != 0) return;
+  Record access = atomic_record(thread_, write, bytes_in_granule(address_, size_));
+  if (covered_in_fat(fat_, access)) return;
+  access.stack = site_stack(thread_, pc_, size_ | (write ? kWriteSite : 0) | kAtomicSite);
+  thread_->span.note_used();
+  record_in_fat(thread_, fat_, address_ & ~uintptr_t{7}, access, &races_);
+}
+
+void AtomicAccess::check_second_granule() {
+  uintptr_t const second = (address_ & ~uintptr_t{7}) + 8;
+  Chunk* const chunk = chunk_for(second);
+  if (chunk == nullptr) return;
+  Record access = atomic_record(thread_, kind_of(type_).write, 0xff);
+  access.stack = stack_at(thread_, pc_, type_, size_);
+  FatCell* const fat = lock_fat(chunk, &chunk->cells[cell_index(second)]);
+  check_in_fat(thread_, fat, second, access, &races_);
+  thread_->span.note_used();
+  fat->lock.unlock();
+  if (races_.count != 0) tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
+}
+
+}  // namespace deadheat::watch

@@ -1,0 +1,176 @@
+// The short way of an atomic operation at a location that carries something, or did before.
+//
+// The same rules as AtomicAccess's, for what is nearly always so: there is a SyncVar; the access is covered,
+// or takes the place of the same access of an earlier label; its call stack is in the thread's table. All
+// that is not so is handed to AtomicAccess, by calls in tail position or such that keep all registers: what
+// is rare costs nothing.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/watch/atomic_access.h"
+#include "runtime/watch/quick.h"
+#include "runtime/watch/quick_inside.h"
+#include "runtime/watch/shadow.h"
+#include "runtime/watch/sync.h"
+#include "runtime/watch/thread.h"
+
+namespace deadheat::watch {
+
+enum class Locked {
+  kYes,
+  kBusy,      // nothing was done, but that the thread is inside the runtime
+  kMistaken,  // it is locked, but it is not what was looked for
+  kGateClosed,
+};
+
+// Locks the granule for one of the functions below; kWait: never kBusy.
+// REQUIRES: thread->may_be_quick(); `fat` was named by `cell`.
+template <bool kWait>
+__attribute__((always_inline)) inline Locked lock_carried(Thread* thread, uintptr_t address,
+                                                          const DhCell* cell, FatCell* fat, SyncVar** sync) {
+  if (__builtin_expect(!enter_quickly(thread), 0)) return Locked::kGateClosed;
+  if (kWait)
+    fat->lock.lock();
+  else if (__builtin_expect(!fat->lock.try_lock(), 0))
+    return Locked::kBusy;
+  if (__builtin_expect(fat->owner != cell || !fat->has_syncs, 0)) return Locked::kMistaken;
+  *sync = fat->first_sync();
+  // A second object in one granule is rare.
+  if (__builtin_expect((*sync)->offset != (address & 7), 0)) return Locked::kMistaken;
+  ++thread->statistics.atomics;
+  return Locked::kYes;
+}
+
+// May a load do without the lock, between two looks at its version: is it covered by what this thread did
+// there before, and has it nothing to learn? Whoever changes the value and what goes with it holds the lock
+// for both, so that what was seen while the lock stood still belongs together.
+__attribute__((noinline, preserve_most)) bool nothing_to_do(const Thread* thread, const FatCell* fat,
+                                                            uint32_t version, const DhCell* cell,
+                                                            uintptr_t address, Operation what);
+
+// The general way from where the granule is locked.
+__attribute__((noinline, cold)) uint64_t load_done_generally(FatCell* fat, uintptr_t address, Operation what,
+                                                             uintptr_t pc, uint64_t value);
+__attribute__((noinline, cold)) void store_done_generally(FatCell* fat, uintptr_t address, Operation what,
+                                                          uintptr_t pc);
+__attribute__((noinline, cold)) uint64_t modify_done_generally(FatCell* fat, uintptr_t address,
+                                                               Operation what, uintptr_t pc, uint64_t value);
+
+namespace carried {
+
+// Is the access `now` in peace with plain ones that stand beside it? No also if one of them can go, which is
+// done in the general way, once.
+__attribute__((noinline, preserve_most)) bool in_peace_with_plain(const Thread* thread, const Record* records,
+                                                                  const Record* end, uint64_t now);
+
+// What the access does to the records: nothing, since it is covered, or it takes the place of the same access
+// of an earlier label. False: something else, and nothing was done.
+template <bool kWrite>
+__attribute__((always_inline)) inline bool note_access(Thread* thread, FatCell* fat, Operation what,
+                                                       uintptr_t pc) {
+  constexpr uint64_t kKind = (kWrite ? Record::kWrite : 0) | Record::kAtomic;
+  uint64_t const now = thread->epoch().bits() | what.record_mask() | kKind;
+  Record* const records = fat->records();
+  Record* r = records + fat->count;
+  Record* mine = nullptr;
+  uint64_t common = Record::kAtomic;
+#pragma clang loop unroll(disable)
+  while (r != records) {
+    uint64_t const old = (--r)->bits();
+    common &= old;
+    if ((old ^ now) >> kDhClockBits == 0) mine = r;  // the same but for the label
+  }
+  if (__builtin_expect(mine == nullptr, 0)) return false;
+  // Atomic accesses are in peace with each other.
+  if (common == 0 && !in_peace_with_plain(thread, records, records + fat->count, now)) return false;
+  if (mine->bits() - now < (uint64_t{1} << kDhLabelWindowBits)) return true;
+  quick::Place place;
+  if (!quick::find_place(thread, pc, what.size() | (kWrite ? kWriteSite : 0) | kAtomicSite, &place))
+    return false;
+  thread->span.note_used();
+  mine->set_bits(now);
+  mine->stack = place.stack;
+  return true;
+}
+
+// Learning twice is learning once: who hands over may have done it already.
+__attribute__((always_inline)) inline void learn(Thread* thread, const SyncVar* sync, int order) {
+  if (sync->clock.all_known_to(thread->clock)) return;
+  if (acquires(order)) {
+    if (thread->clock.join(sync->clock.view())) thread->learnt();
+  } else {
+    thread->fence_acquire.join(sync->clock.view());
+  }
+}
+
+// Not: the thread is near the end of its slot's clock and must move to another one; or it has never released
+// anything.
+__attribute__((always_inline)) inline bool can_publish(const Thread* thread) {
+  return thread->span.label() < kLastClock - 1 && thread->slot < thread->clock.size();
+}
+// The rest of a release, once what the thread knew before is in `clock`: its own entry, and a new label.
+// REQUIRES: can_publish(), and that the filter is `spans` and nothing is counted.
+__attribute__((always_inline)) inline void publish_into(Thread* thread, SyncClock* clock) {
+  uint32_t const before = thread->span.label();
+  uint32_t const slot = thread->slot;
+  uint32_t const published = thread->span.release();
+  thread->clock.update(slot, published);
+  clock->update(slot, published);
+  if (published != before) return;
+  ++thread->statistics.labels;
+  thread->publish_quick_floor();
+}
+
+}  // namespace carried
+
+// What the operation, which was just done and whose result is `value`, means. They unlock, leave the runtime
+// and return `value`.
+// REQUIRES: Locked::kYes
+__attribute__((always_inline)) inline uint64_t load_done(Thread* thread, FatCell* fat, SyncVar* sync,
+                                                         uintptr_t address, Operation what, uintptr_t pc,
+                                                         uint64_t value) {
+  carried::learn(thread, sync, what.order());
+  if (__builtin_expect(!carried::note_access<false>(thread, fat, what, pc), 0))
+    return load_done_generally(fat, address, what, pc, value);
+  fat->lock.unlock();
+  return leave_quickly(thread, value);
+}
+
+__attribute__((always_inline)) inline void store_done(Thread* thread, FatCell* fat, SyncVar* sync,
+                                                      uintptr_t address, Operation what, uintptr_t pc) {
+  bool const releasing = releases(what.order());
+  if (__builtin_expect(releasing ? !carried::can_publish(thread) : !thread->fence_release.empty(), 0) ||
+      __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
+    return store_done_generally(fat, address, what, pc);
+  }
+  if (releasing) {
+    sync->clock.assign(thread->clock);
+    carried::publish_into(thread, &sync->clock);
+  } else {
+    sync->clock.clear();
+  }
+  sync->releaser_slot = 0;
+  fat->lock.unlock();
+  leave_quickly(thread, 0);
+}
+
+__attribute__((always_inline)) inline uint64_t modify_done(Thread* thread, FatCell* fat, SyncVar* sync,
+                                                           uintptr_t address, Operation what, uintptr_t pc,
+                                                           uint64_t value) {
+  bool const releasing = releases(what.order());
+  carried::learn(thread, sync, what.order());
+  if (__builtin_expect(releasing ? !carried::can_publish(thread) : !thread->fence_release.empty(), 0) ||
+      __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
+    return modify_done_generally(fat, address, what, pc, value);
+  }
+  if (releasing) {
+    sync->clock.join(thread->clock);
+    carried::publish_into(thread, &sync->clock);
+  }
+  sync->releaser_slot = 0;
+  fat->lock.unlock();
+  return leave_quickly(thread, value);
+}
+
+}  // namespace deadheat::watch

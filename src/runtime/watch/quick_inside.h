@@ -1,0 +1,35 @@
+// Inside (thread.h) for short ways that do not nest: what is rare is a call in tail position, for which no
+// register needs to be kept.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/lane.h"
+#include "runtime/watch/thread.h"
+
+namespace deadheat::watch {
+
+// False, with nothing done: somebody is about to fork.
+// REQUIRES: thread->may_be_quick()
+__attribute__((always_inline)) inline bool enter_quickly(Thread* thread) {
+  __atomic_store_n(&thread->inside, 1u, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (__builtin_expect(!__atomic_load_n(&gate_closed, __ATOMIC_RELAXED), 1)) return true;
+  // A signal that came meanwhile waits for the way out of the runtime that is taken instead.
+  __atomic_store_n(&thread->inside, 0u, __ATOMIC_RELEASE);
+  return false;
+}
+
+// Delivers signals that came meanwhile. Returns `value`.
+__attribute__((noinline, cold)) inline uint64_t leave_again(Thread* thread, uint64_t value) {
+  Inside const inside(thread);
+  return value;
+}
+__attribute__((always_inline)) inline uint64_t leave_quickly(Thread* thread, uint64_t value) {
+  __atomic_store_n(&thread->inside, 0u, __ATOMIC_RELEASE);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (__builtin_expect(lane::signals_pending != 0, 0)) return leave_again(thread, value);
+  return value;
+}
+
+}  // namespace deadheat::watch

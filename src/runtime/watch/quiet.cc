@@ -1,0 +1,266 @@
+#include "runtime/watch/quiet.h"
+
+#include "runtime/platform/syscalls.h"
+#include "runtime/watch/quick.h"
+#include "runtime/watch/quick_inside.h"
+
+namespace deadheat::watch {
+namespace {
+
+// By slot; 0: at none.
+struct alignas(64) QuietGranule {
+  uintptr_t granule;
+};
+QuietGranule quiet_granule[kSlots];
+
+constexpr uintptr_t granule_of(uintptr_t address) { return address & ~uintptr_t{7}; }
+
+template <bool kWrite>
+constexpr uint64_t kKind = (kWrite ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit;
+template <bool kWrite>
+constexpr uint32_t site_of_size(unsigned size) {
+  return size | (kWrite ? uint32_t{kWriteSite} : 0) | kAtomicSite;
+}
+
+// All of an access but its label, and that it is not in a long cell.
+constexpr uint64_t kSameAccess =
+    ~uint64_t{0} << (kDhEpochShift + kDhClockBits) | kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff;
+
+// The cell after the access, as quickest_access (quick.h) finds it for plain ones; false if the tables do not
+// have it. `kAgain`: false also if it is not the first half's access again, now with a later label, beside
+// nothing or another atomic one: that is what counters come to, and decided by a few instructions.
+template <bool kWrite, bool kAgain = false>
+__attribute__((always_inline)) inline bool find_next(const Thread* thread, uintptr_t address, Operation what,
+                                                     uintptr_t pc, const DhCell& old, DhCell* next) {
+  uint64_t const floor = thread->hot->floor;
+  uint64_t const now = floor | kKind<kWrite> | what.mask();
+  quick::Change change;
+  if (kAgain) {
+    if (((old.half[0] ^ now) & kSameAccess) != 0) return false;
+    change = {now, old.half[1], quick::kAlone};
+    if ((old.half[1] & 0xff) != 0) {
+      if ((old.half[1] & kDhAtomicBit) == 0) return false;
+      change.how = static_cast<uint32_t>(Move::kBeforeSecond);
+    }
+  } else {
+    if (is_fat(old)) return false;
+    change = quick::change_of(thread, old.half[0], old.half[1], floor, kKind<kWrite>, what.mask());
+    if (change.how == quick::kNotQuick) return false;
+  }
+  quick::Place place;
+  if (!quick::find_place(thread, pc, site_of_size<kWrite>(what.size()), &place)) return false;
+  if (change.how != quick::kAlone)
+    return quick::find_pair(thread, old, change.how, place.stack, change.first, change.second, next);
+  *next = {{now | place.alone_in_half[0], place.alone_in_half[1]}};
+  if (!kAgain && (old.half[0] | old.half[1]) == 0) note_touched(existing_chunk(address), cell_index(address));
+  return true;
+}
+
+// Makes the tables have it. False: that would not help.
+template <bool kWrite>
+bool fill_tables(Thread* thread, Operation what, uintptr_t pc, const DhCell* cell) {
+  Inside const inside(thread);
+  const QuickCache::Site* const site = site_of(thread, pc, site_of_size<kWrite>(what.size()));
+  DhCell const old = load_cell(cell);
+  if (site == nullptr || is_fat(old)) return false;
+  quick::Change const change =
+      quick::change_of(thread, old.half[0], old.half[1], thread->hot->floor, kKind<kWrite>, what.mask());
+  if (change.how == quick::kNotQuick) return false;
+  return change.how == quick::kAlone || shape_after(thread, old, change.how, site->stack) != kNoShape;
+}
+
+__attribute__((always_inline)) inline void leave_granule(Thread* thread) {
+  __atomic_store_n(&quiet_granule[thread->slot].granule, uintptr_t{0}, __ATOMIC_RELEASE);
+}
+
+__attribute__((always_inline)) inline DhCell look_at_halves(const DhCell* cell) {
+  // Not necessarily of one moment: the compare-and-swap looks at both.
+  return {
+      {__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED), __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED)}};
+}
+
+// Enters the runtime and the granule, with the access recorded. False: nothing was done.
+template <bool kWrite, bool kAgain = false>
+__attribute__((always_inline)) inline bool enter_granule(Thread* thread, uintptr_t address, Operation what,
+                                                         uintptr_t pc, DhCell* cell) {
+  uint64_t const need = what.mask() | (kWrite ? uint64_t{kDhWriteBit} : 0);
+  uint64_t const floor = thread->hot->floor;
+  uintptr_t* const at = &quiet_granule[thread->slot].granule;
+  DhCell const old = look_at_halves(cell);
+  if (kAgain ? missing_in(old.half[0], floor, need, kOutsideWindow) == 0
+             : is_covered_atomic(old, floor, need)) {
+    if (!enter_quickly(thread)) return false;
+    __atomic_exchange_n(at, granule_of(address), __ATOMIC_SEQ_CST);
+    DhCell const now = load_cell(cell);
+    if (__builtin_expect(carries_nothing(now) && is_covered_atomic(now, floor, need), 1)) return true;
+  } else {
+    DhCell next;
+    if (!find_next<kWrite, kAgain>(thread, address, what, pc, old, &next) || !enter_quickly(thread))
+      return false;
+    thread->span.note_used();
+    __atomic_store_n(at, granule_of(address), __ATOMIC_RELAXED);
+    if (__builtin_expect(compare_and_swap_cell(cell, old, next), 1)) return true;
+  }
+  leave_granule(thread);
+  leave_quickly(thread, 0);
+  return false;
+}
+
+// The same with tables to fill, and again if somebody else was faster.
+template <bool kWrite>
+bool enter_granule_slowly(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
+  for (int tries = 0; tries < 4; ++tries) {
+    if (enter_granule<kWrite>(thread, address, what, pc, cell)) return true;
+    if (is_fat(load_cell(cell)) || !fill_tables<kWrite>(thread, what, pc, cell)) return false;
+  }
+  return false;
+}
+
+template <bool kStore>
+__attribute__((noinline)) uint64_t change_slowly(uintptr_t address, uint64_t operand, Change change,
+                                                 Operation what, uintptr_t pc, DhCell* cell) {
+  Thread* const thread = current_thread;
+  if (thread->fence_release.empty() && enter_granule_slowly<true>(thread, address, what, pc, cell)) {
+    ++thread->statistics.atomics;
+    uint64_t const value = change(address, operand);
+    leave_granule(thread);
+    return leave_quickly(thread, value);
+  }
+  AtomicAccess access(reinterpret_cast<void*>(address), what.size(), pc, false);
+  uint64_t const value = change(address, operand);
+  if (kStore)
+    access.store_done(what.order());
+  else
+    access.modify_done(what.order());
+  return value;
+}
+
+template <bool kStore>
+__attribute__((always_inline)) inline uint64_t change_quietly(uintptr_t address, uint64_t operand,
+                                                              Change change, Operation what, uintptr_t pc,
+                                                              DhCell* cell) {
+  Thread* const thread = current_thread;
+  if (__builtin_expect(!thread->fence_release.empty(), 0) ||
+      !enter_granule<true, true>(thread, address, what, pc, cell)) {
+    return change_slowly<kStore>(address, operand, change, what, pc, cell);
+  }
+  ++thread->statistics.atomics;
+  uint64_t const value = change(address, operand);
+  leave_granule(thread);
+  return leave_quickly(thread, value);
+}
+
+// REQUIRES: the thread is inside the runtime.
+template <bool kWrite>
+void record_slowly(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
+  for (int tries = 0; tries < 2; ++tries) {
+    DhCell const old = look_at_halves(cell);
+    DhCell next;
+    if (find_next<kWrite>(thread, address, what, pc, old, &next) && compare_and_swap_cell(cell, old, next))
+      return;
+    if (is_fat(old) || !fill_tables<kWrite>(thread, what, pc, cell)) break;
+  }
+  Record access = atomic_record(thread, kWrite, static_cast<uint8_t>(what.mask()));
+  DhCell const old = load_cell(cell);
+  if (is_fat(old) && covered_without_lock(fat_of(old), cell, access)) return;
+  note_touched(existing_chunk(address), cell_index(address));
+  access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
+  AccessRequest const whole{address, what.size(), kWrite ? AccessType::kAtomicWrite : AccessType::kAtomicRead,
+                            pc};
+  if (access.stack == 0 || !is_fat(old) || !long_access(thread, cell, access, whole))
+    known_access(thread, granule_of(address), what.mask(), whole, access.stack);
+}
+
+__attribute__((noinline, preserve_most)) void record_load_slowly(Thread* thread, uintptr_t address,
+                                                                 Operation what, uintptr_t pc, DhCell* cell) {
+  record_slowly<false>(thread, address, what, pc, cell);
+}
+
+template <class T>
+__attribute__((noinline, cold)) uint64_t load_generally(uintptr_t address, Operation what, uintptr_t pc) {
+  auto* const at = reinterpret_cast<const volatile T*>(address);
+  AtomicAccess access(at, sizeof(T), pc, false);
+  T const value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+  access.load_done(what.order());
+  return value;
+}
+
+void wait_for(uint32_t slot, uintptr_t granule) {
+  for (unsigned spins = 0; __atomic_load_n(&quiet_granule[slot].granule, __ATOMIC_ACQUIRE) == granule;
+       ++spins) {
+    if (spins < 64)
+      __builtin_ia32_pause();
+    else
+      platform::sys_yield();
+  }
+}
+
+}  // namespace
+
+template <class T>
+uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
+  Thread* const thread = current_thread;
+  if (!enter_quickly(thread)) return load_generally<T>(address, what, pc);
+  DhCell const old = look_at_halves(cell);
+  DhCell next;
+  thread->span.note_used();
+  ++thread->statistics.atomics;
+  if (!find_next<false, true>(thread, address, what, pc, old, &next) ||
+      !compare_and_swap_cell(cell, old, next)) {
+    record_load_slowly(thread, address, what, pc, cell);
+  }
+  T const value = __atomic_load_n(reinterpret_cast<const volatile T*>(address), __ATOMIC_SEQ_CST);
+  bool const quiet = carries_nothing(load_cell(cell));
+  if (__builtin_expect(!quiet, 0)) {
+    leave_quickly(thread, 0);
+    return load_generally<T>(address, what, pc);
+  }
+  return leave_quickly(thread, value);
+}
+template uint64_t quiet_load<uint8_t>(uintptr_t, Operation, uintptr_t, DhCell*);
+template uint64_t quiet_load<uint16_t>(uintptr_t, Operation, uintptr_t, DhCell*);
+template uint64_t quiet_load<uint32_t>(uintptr_t, Operation, uintptr_t, DhCell*);
+template uint64_t quiet_load<uint64_t>(uintptr_t, Operation, uintptr_t, DhCell*);
+
+uint64_t quiet_store(uintptr_t address, uint64_t operand, Change change, Operation what, uintptr_t pc,
+                     DhCell* cell) {
+  return change_quietly<true>(address, operand, change, what, pc, cell);
+}
+uint64_t quiet_modify(uintptr_t address, uint64_t operand, Change change, Operation what, uintptr_t pc,
+                      DhCell* cell) {
+  return change_quietly<false>(address, operand, change, what, pc, cell);
+}
+
+bool begin_quiet(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
+  // It reads in any case.
+  return thread->fence_release.empty() && enter_granule_slowly<false>(thread, address, what, pc, cell);
+}
+
+void end_quiet(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell, bool wrote) {
+  leave_granule(thread);
+  ++thread->statistics.atomics;
+  if (wrote && !is_covered_atomic(load_cell(cell), thread->hot->floor, what.mask() | kDhWriteBit)) {
+    thread->span.note_used();
+    record_slowly<true>(thread, address, what, pc, cell);
+  }
+  leave_quickly(thread, 0);
+}
+
+void wait_for_quiet_operations(const Thread* thread, FatCell* fat, uintptr_t address) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (__builtin_expect(__atomic_load_n(&race_found, __ATOMIC_RELAXED), 0)) {
+    uint32_t slots = 0;
+    with_live_threads([&slots](const Thread*, uint32_t, uint32_t used) { slots = used; });
+    for (uint32_t slot = 1; slot < slots; ++slot) {
+      if (slot != thread->slot) wait_for(slot, granule_of(address));
+    }
+    return;
+  }
+  const Record* const records = fat->records();
+  for (unsigned i = 0; i < fat->count; ++i) {
+    uint32_t const slot = records[i].epoch().slot();
+    if (slot != thread->slot) wait_for(slot, granule_of(address));
+  }
+}
+
+}  // namespace deadheat::watch
