@@ -60,8 +60,10 @@ struct Real {
     return found;
   }
   Function* get() {
+    Function* const known = __atomic_load_n(&function, __ATOMIC_RELAXED);
+    if (__builtin_expect(known != nullptr, 1)) return known;
     Function* const found = find();
-    if (__builtin_expect(found == nullptr, 0)) no_such_function(name);
+    if (found == nullptr) no_such_function(name);
     return found;
   }
 };

@@ -15,7 +15,7 @@ using namespace deadheat;
 using namespace deadheat::interpose;
 
 namespace {
-bool has_lock(int result) { return result == 0 || result == EOWNERDEAD; }
+bool has_lock(int result) { return __builtin_expect(result == 0, 1) || result == EOWNERDEAD; }
 }  // namespace
 
 INTERPOSE(int, pthread_mutex_init, pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {

@@ -15,6 +15,11 @@ inline int mutex_kind(const pthread_mutex_t* mutex) {
   return __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
 }
 
+// Neither recursive, error-checking nor robust: whoever has it has it once, and no unlock is refused.
+inline bool mutex_is_plain(const pthread_mutex_t* mutex) {
+  return __builtin_expect((mutex_kind(mutex) & (kMutexTypeMask | kMutexRobust)) == PTHREAD_MUTEX_TIMED_NP, 1);
+}
+
 // Locked by this thread more than once. REQUIRES: this thread holds it, or knows that it owns it.
 inline bool mutex_nested(const pthread_mutex_t* mutex) {
   return (mutex_kind(mutex) & kMutexTypeMask) == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1;
@@ -44,6 +49,8 @@ inline void mutex_wanted(pthread_mutex_t* mutex, lane::Pc pc) {
 
 // After a locking call that returned success, or EOWNERDEAD: then, too, the caller has the lock.
 inline void mutex_locked(pthread_mutex_t* mutex, lane::Pc pc) {
+  if (mutex_is_plain(mutex))
+    return lane::lock_acquired(mutex, lane::LockMode::kExclusive, lane::LockIs::kObject, pc);
   if ((mutex_kind(mutex) & kMutexRobust) != 0) thread_state.robust = true;
   if (mutex_nested(mutex))
     lane::lock_only_used(mutex, lane::LockMode::kExclusive, pc);
@@ -61,7 +68,8 @@ inline void mutex_after(pthread_mutex_t* mutex, bool has_lock, lane::Pc pc) {
 
 // Before an unlocking call.
 inline void mutex_unlocking(pthread_mutex_t* mutex, lane::Pc pc) {
-  if (!lane::hears_acquired_locks || (!mutex_unlock_refused(mutex) && !mutex_nested(mutex)))
+  if (!lane::hears_acquired_locks || mutex_is_plain(mutex) ||
+      (!mutex_unlock_refused(mutex) && !mutex_nested(mutex)))
     lane::lock_releasing(mutex, pc);
 }
 

@@ -263,23 +263,26 @@ __attribute__((noinline)) void lock_releasing_slowly(const volatile void* lock, 
   watch::lock_releasing(thread, lock);
 }
 
-template <bool kShared>
-__attribute__((always_inline)) inline bool acquired_quickly(const volatile void* lock, Pc pc) {
-  Thread* const thread = quick_thread();
-  if (__builtin_expect(thread == nullptr, 0)) return false;
-  Inside::enter(thread);
-  bool const done = quick_lock_acquired<kShared>(thread, lock, pc.value);
-  if (__builtin_expect(done, 1)) ++thread->statistics.sync_operations;
-  Inside::leave(thread);
-  return done;
+// Who goes on slowly does so as if called by the interposer itself: frames are looked for from there
+// (LibraryFrames).
+__attribute__((noinline)) void leave_and_acquire_slowly(const volatile void* lock, LockMode mode, LockIs is,
+                                                        Pc pc) {
+  Inside::leave(current_thread);
+  [[clang::musttail]] return lock_acquired_slowly(lock, mode, is, pc);
 }
 
-// Functions of their own, so that each saves the registers that it needs. Who goes on slowly does so as if
-// called by the interposer itself: frames are looked for from there (LibraryFrames).
+// Functions of their own, so that each saves the registers that it needs.
 template <LockMode kMode>
 __attribute__((noinline)) void object_acquired(const volatile void* lock, LockMode, LockIs, Pc pc) {
-  if (__builtin_expect(acquired_quickly < kMode == LockMode::kShared > (lock, pc), 1)) return;
-  [[clang::musttail]] return lock_acquired_slowly(lock, kMode, LockIs::kObject, pc);
+  Thread* const thread = quick_thread();
+  if (__builtin_expect(thread == nullptr, 0)) [[clang::musttail]]
+    return lock_acquired_slowly(lock, kMode, LockIs::kObject, pc);
+  Inside::enter(thread);
+  if (__builtin_expect(!quick_lock_acquired < kMode == LockMode::kShared > (thread, lock, pc.value), 0))
+      [[clang::musttail]]
+    return leave_and_acquire_slowly(lock, kMode, LockIs::kObject, pc);
+  ++thread->statistics.sync_operations;
+  Inside::leave(thread);
 }
 
 template <bool kShared>

@@ -19,37 +19,32 @@ void lock_releasing(Thread* thread, const volatile void* lock);
 
 // --- Steps. REQUIRES, each: the granule is locked.
 
-// Is there no write among what the granule remembers?
-inline bool lock_was_only_read(FatCell* fat) {
-  const Record* const records = fat->records();
-  uint64_t kinds = 0;
-  for (unsigned i = 0; i < fat->count; ++i) kinds |= records[i].bits();
-  return (kinds & Record::kWrite) == 0;
-}
+// Does this thread know of every write of the lock that the granule remembers?
+__attribute__((preserve_most, noinline)) bool lock_is_known(const Thread* thread, FatCell* fat,
+                                                            uintptr_t lock);
 
-// What the lock carries, and what that says of this thread's own last release of it, `release` (SpanClock).
-// Returns whether the label changed: then the floor is to be published.
+// What the lock carries. Returns whether nobody can have observed this thread's own last release of it.
 template <bool kShared>
-__attribute__((always_inline)) inline bool learn_from_lock(Thread* thread, unsigned release, SyncVar* sync) {
+__attribute__((always_inline)) inline bool learn_from_lock(Thread* thread, SyncVar* sync) {
   // A reader's release is for the next writer, whose own release forgets the readers: as long as this thread
   // is among them, no writer has been there since.
   bool const unobserved =
       kShared ? sync->is_reader(thread->slot) : sync->releaser_slot == thread->slot && !sync->observed;
-  if (kShared || !unobserved) {
-    const uint32_t* const few = sync->clock.eight_at_most();
-    bool learnt = __builtin_expect(few != nullptr, 1) ? thread->clock.join_eight(few, sync->clock.size())
-                                                      : thread->clock.join(sync->clock.view());
-    if (!kShared && __builtin_expect(!sync->readers.empty(), 0)) learnt |= thread->clock.join(sync->readers);
-    if (learnt) thread->learnt();
-    sync->observed = true;
-  }
-  return release != thread->span.kNone && thread->span.take_back(release, unobserved);
+  if (!kShared && unobserved) return true;
+  const uint32_t* const few = sync->clock.eight_at_most();
+  bool learnt = __builtin_expect(few != nullptr, 1) ? thread->clock.join_eight(few, sync->clock.size())
+                                                    : thread->clock.join(sync->clock.view());
+  if (!kShared && __builtin_expect(sync->reader_count != 0, 0)) learnt |= thread->clock.join(sync->readers);
+  if (learnt) thread->learnt();
+  sync->observed = true;
+  return unobserved;
 }
 
-// Taking a lock, of which nobody wrote a byte that is remembered: it is read. An exclusive holder knows
+// Taking a lock reads it. All writes that are remembered are known already; an exclusive holder also knows
 // everybody who used the lock, so that the newest use stands for all of them: who knows of it knows of them.
-__attribute__((preserve_most, noinline)) void note_lock_use(Thread* thread, FatCell* fat, uintptr_t granule,
-                                                            const Record& use);
+// `use`: its record's bits.
+__attribute__((preserve_most, noinline)) void note_lock_use(Thread* thread, FatCell* fat, uintptr_t lock,
+                                                            uint64_t use, StackId stack);
 
 // Clocks of many threads; not copied if nothing has changed but the thread's own.
 __attribute__((preserve_most, noinline, cold)) void publish_much_to_lock(const Thread* thread, SyncVar* sync);
@@ -62,8 +57,10 @@ __attribute__((always_inline)) inline void publish_to_lock(const Thread* thread,
     sync->add_reader(thread->slot);
   } else {
     if (__builtin_expect(!sync->clock.assign_eight(thread->clock), 0)) publish_much_to_lock(thread, sync);
-    if (__builtin_expect(!sync->readers.empty(), 0)) sync->readers.clear();
-    sync->reader_count = 0;
+    if (__builtin_expect(sync->reader_count != 0, 0)) {
+      sync->readers.clear();
+      sync->reader_count = 0;
+    }
     sync->releaser_slot = thread->slot;
     sync->releaser_version = thread->version;
     sync->observed = false;

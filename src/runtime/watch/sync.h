@@ -28,9 +28,9 @@ struct alignas(64) SyncVar {
   // needs copying.
   uint64_t releaser_version;
   uint32_t releaser_slot;
-  uint8_t offset;  // of the object within its granule
-  bool observed;   // somebody else has acquired since
-  uint8_t reader_count;
+  uint8_t offset;        // of the object within its granule
+  bool observed;         // somebody else has acquired since
+  uint8_t reader_count;  // of `reader`; 0 while there is nothing in `readers`, so that nobody need look there
   uint8_t reserved;
   SyncClock clock;  // what an acquirer learns
 
