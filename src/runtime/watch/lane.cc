@@ -7,6 +7,7 @@
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/covered.h"
 #include "runtime/watch/heap.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/library_frames.h"
@@ -97,9 +98,27 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 // --- Accesses and memory
 // ----------------------------------------------------------------------------------------------------
 
+namespace {
+
+// A read within one granule that this thread has covered already.
+bool is_covered_read(const Thread* thread, uintptr_t address, size_t size) {
+  if (thread->not_quick != 0 || (address & 7) + size > 8) return false;
+  Chunk* const chunk = existing_chunk(address);
+  return chunk != nullptr &&
+         is_covered(&chunk->cells[cell_index(address)], thread->hot->floor, bytes_at(address, size));
+}
+
+}  // namespace
+
 void read(const void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
-  if (thread == nullptr || size == 0 || platform::orders_by_itself(pc.value)) return;
+  if (thread == nullptr || size == 0) return;
+  // Asked first, because condition variables and the like are read over and over.
+  if (is_covered_read(thread, number(address), size)) {
+    ++thread->statistics.ranges;
+    return;
+  }
+  if (platform::orders_by_itself(pc.value)) return;
   Inside const inside(thread);
   DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
   ++thread->statistics.ranges;
@@ -221,7 +240,7 @@ namespace {
 __attribute__((always_inline)) inline Thread* quick_thread() {
   Thread* const thread = current_thread;
   if (__builtin_expect(thread == nullptr, 0) || __builtin_expect(!thread->may_be_quick(), 0) ||
-      __builtin_expect(thread->ignore_sync != 0, 0) || __builtin_expect(is_alone(), 0))
+      __builtin_expect(is_alone(), 0))
     return nullptr;
   return thread;
 }
