@@ -6,10 +6,10 @@ constexpr uint64_t kEpoch = (uint64_t{1} << Record::kMaskShift) - 1;
 constexpr uint64_t kMask = uint64_t{0xff} << Record::kMaskShift;
 }  // namespace
 
-bool carried::in_peace_with_plain(const Thread* thread, const Record* records, const Record* end,
-                                  uint64_t now) {
-  for (; records != end; ++records) {
-    uint64_t const old = records->bits();
+bool carried::in_peace_with_plain(const Thread* thread, FatCell* fat, uint64_t now) {
+  const Record* const records = fat->records();
+  for (unsigned i = 0; i < fat->count; ++i) {
+    uint64_t const old = records[i].bits();
     if ((old & Record::kAtomic) != 0) continue;
     if (quick::over(thread, (old & kEpoch) << kDhEpochShift)) return false;
     bool const conflict = ((old | now) & Record::kWrite) != 0 && (old & now & kMask) != 0;

@@ -61,8 +61,8 @@ namespace carried {
 
 // Is the access `now` in peace with plain ones that stand beside it? No also if one of them can go, which is
 // done in the general way, once.
-__attribute__((noinline, preserve_most)) bool in_peace_with_plain(const Thread* thread, const Record* records,
-                                                                  const Record* end, uint64_t now);
+__attribute__((noinline, preserve_most)) bool in_peace_with_plain(const Thread* thread, FatCell* fat,
+                                                                  uint64_t now);
 
 // What the access does to the records: nothing, since it is covered, or it takes the place of the same access
 // of an earlier label. False: something else, and nothing was done.
@@ -71,19 +71,18 @@ __attribute__((always_inline)) inline bool note_access(Thread* thread, FatCell* 
                                                        uintptr_t pc) {
   constexpr uint64_t kKind = (kWrite ? Record::kWrite : 0) | Record::kAtomic;
   uint64_t const now = thread->epoch().bits() | what.record_mask() | kKind;
-  Record* const records = fat->records();
-  Record* r = records + fat->count;
+  Record* r = fat->records();
   Record* mine = nullptr;
   uint64_t common = Record::kAtomic;
 #pragma clang loop unroll(disable)
-  while (r != records) {
-    uint64_t const old = (--r)->bits();
+  for (unsigned left = fat->count; left != 0; --left, ++r) {
+    uint64_t const old = r->bits();
     common &= old;
     if ((old ^ now) >> kDhClockBits == 0) mine = r;  // the same but for the label
   }
   if (__builtin_expect(mine == nullptr, 0)) return false;
   // Atomic accesses are in peace with each other.
-  if (common == 0 && !in_peace_with_plain(thread, records, records + fat->count, now)) return false;
+  if (common == 0 && !in_peace_with_plain(thread, fat, now)) return false;
   if (mine->bits() - now < (uint64_t{1} << kDhLabelWindowBits)) return true;
   quick::Place place;
   if (!quick::find_place(thread, pc, what.size() | (kWrite ? kWriteSite : 0) | kAtomicSite, &place))
@@ -124,13 +123,13 @@ __attribute__((always_inline)) inline void publish_into(Thread* thread, SyncCloc
 
 }  // namespace carried
 
-// What the operation, which was just done and whose result is `value`, means. They unlock, leave the runtime
-// and return `value`.
-// REQUIRES: Locked::kYes
+// What an operation of this order, which was just done and whose result is `value`, means. They unlock, leave
+// the runtime and return `value`.
+// REQUIRES: Locked::kYes; `what` is of the same order.
 __attribute__((always_inline)) inline uint64_t load_done(Thread* thread, FatCell* fat, SyncVar* sync,
-                                                         uintptr_t address, Operation what, uintptr_t pc,
-                                                         uint64_t value) {
-  carried::learn(thread, sync, what.order());
+                                                         uintptr_t address, Operation what, int order,
+                                                         uintptr_t pc, uint64_t value) {
+  carried::learn(thread, sync, order);
   if (__builtin_expect(!carried::note_access<false>(thread, fat, what, pc), 0))
     return load_done_generally(fat, address, what, pc, value);
   fat->lock.unlock();
@@ -138,16 +137,20 @@ __attribute__((always_inline)) inline uint64_t load_done(Thread* thread, FatCell
 }
 
 __attribute__((always_inline)) inline void store_done(Thread* thread, FatCell* fat, SyncVar* sync,
-                                                      uintptr_t address, Operation what, uintptr_t pc) {
-  bool const releasing = releases(what.order());
-  if (__builtin_expect(releasing ? !carried::can_publish(thread) : !thread->fence_release.empty(), 0) ||
-      __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
-    return store_done_generally(fat, address, what, pc);
-  }
-  if (releasing) {
+                                                      uintptr_t address, Operation what, int order,
+                                                      uintptr_t pc) {
+  if (__builtin_expect(releases(order), 1)) {
+    if (__builtin_expect(!carried::can_publish(thread), 0) ||
+        __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
+      return store_done_generally(fat, address, what, pc);
+    }
     sync->clock.assign(thread->clock);
     carried::publish_into(thread, &sync->clock);
   } else {
+    if (__builtin_expect(!thread->fence_release.empty(), 0) ||
+        __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
+      return store_done_generally(fat, address, what, pc);
+    }
     sync->clock.clear();
   }
   sync->releaser_slot = 0;
@@ -156,17 +159,19 @@ __attribute__((always_inline)) inline void store_done(Thread* thread, FatCell* f
 }
 
 __attribute__((always_inline)) inline uint64_t modify_done(Thread* thread, FatCell* fat, SyncVar* sync,
-                                                           uintptr_t address, Operation what, uintptr_t pc,
-                                                           uint64_t value) {
-  bool const releasing = releases(what.order());
-  carried::learn(thread, sync, what.order());
-  if (__builtin_expect(releasing ? !carried::can_publish(thread) : !thread->fence_release.empty(), 0) ||
-      __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
-    return modify_done_generally(fat, address, what, pc, value);
-  }
-  if (releasing) {
+                                                           uintptr_t address, Operation what, int order,
+                                                           uintptr_t pc, uint64_t value) {
+  carried::learn(thread, sync, order);
+  if (__builtin_expect(releases(order), 1)) {
+    if (__builtin_expect(!carried::can_publish(thread), 0) ||
+        __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
+      return modify_done_generally(fat, address, what, pc, value);
+    }
     sync->clock.join(thread->clock);
     carried::publish_into(thread, &sync->clock);
+  } else if (__builtin_expect(!thread->fence_release.empty(), 0) ||
+             __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
+    return modify_done_generally(fat, address, what, pc, value);
   }
   sync->releaser_slot = 0;
   fat->lock.unlock();

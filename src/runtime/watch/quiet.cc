@@ -3,6 +3,7 @@
 #include "runtime/platform/syscalls.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/quick_inside.h"
+#include "runtime/watch/same_place.h"
 
 namespace deadheat::watch {
 namespace {
@@ -22,37 +23,53 @@ constexpr uint32_t site_of_size(unsigned size) {
   return size | (kWrite ? uint32_t{kWriteSite} : 0) | kAtomicSite;
 }
 
-// All of an access but its label, and that it is not in a long cell.
+// What counters come to: the access that stands first, made again, at the same place, with a later label,
+// beside nothing or another atomic one. Then only the label changes.
 constexpr uint64_t kSameAccess =
     ~uint64_t{0} << (kDhEpochShift + kDhClockBits) | kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff;
 
+// Pairs of stacks whose first is the one of that place.
+__thread SamePlaces first_places __attribute__((tls_model("initial-exec")));
+
+template <bool kWrite>
+__attribute__((always_inline)) inline bool is_same_access(const DhCell& old, uint64_t floor, Operation what) {
+  return ((old.half[0] ^ (floor | kKind<kWrite> | what.mask())) & kSameAccess) == 0 &&
+         ((old.half[1] & 0xff) == 0 || (old.half[1] & kDhAtomicBit) != 0);
+}
+template <bool kWrite>
+__attribute__((always_inline)) inline bool is_same_place(const Thread* thread, Operation what, uintptr_t pc,
+                                                         const DhCell& old) {
+  return first_places.has(thread, shape_of(old), pc, site_of_size<kWrite>(what.size()));
+}
+__attribute__((always_inline)) inline DhCell with_label(const DhCell& old, uint64_t floor) {
+  constexpr uint64_t kBelowEpoch = (uint64_t{1} << kDhEpochShift) - 1;
+  return {{(old.half[0] & kBelowEpoch) | floor, old.half[1]}};
+}
+
 // The cell after the access, as quickest_access (quick.h) finds it for plain ones; false if the tables do not
-// have it. `kAgain`: false also if it is not the first half's access again, now with a later label, beside
-// nothing or another atomic one: that is what counters come to, and decided by a few instructions.
-template <bool kWrite, bool kAgain = false>
+// have it. REQUIRES: the thread is inside the runtime.
+template <bool kWrite>
 __attribute__((always_inline)) inline bool find_next(const Thread* thread, uintptr_t address, Operation what,
                                                      uintptr_t pc, const DhCell& old, DhCell* next) {
+  if (is_fat(old)) return false;
   uint64_t const floor = thread->hot->floor;
-  uint64_t const now = floor | kKind<kWrite> | what.mask();
-  quick::Change change;
-  if (kAgain) {
-    if (((old.half[0] ^ now) & kSameAccess) != 0) return false;
-    change = {now, old.half[1], quick::kAlone};
-    if ((old.half[1] & 0xff) != 0) {
-      if ((old.half[1] & kDhAtomicBit) == 0) return false;
-      change.how = static_cast<uint32_t>(Move::kBeforeSecond);
-    }
-  } else {
-    if (is_fat(old)) return false;
-    change = quick::change_of(thread, old.half[0], old.half[1], floor, kKind<kWrite>, what.mask());
-    if (change.how == quick::kNotQuick) return false;
-  }
+  quick::Change const change =
+      quick::change_of(thread, old.half[0], old.half[1], floor, kKind<kWrite>, what.mask());
+  if (change.how == quick::kNotQuick) return false;
   quick::Place place;
   if (!quick::find_place(thread, pc, site_of_size<kWrite>(what.size()), &place)) return false;
-  if (change.how != quick::kAlone)
-    return quick::find_pair(thread, old, change.how, place.stack, change.first, change.second, next);
-  *next = {{now | place.alone_in_half[0], place.alone_in_half[1]}};
-  if (!kAgain && (old.half[0] | old.half[1]) == 0) note_touched(existing_chunk(address), cell_index(address));
+  if (change.how == quick::kAlone) {
+    *next = {{change.first | place.alone_in_half[0], place.alone_in_half[1]}};
+    if ((old.half[0] | old.half[1]) == 0) note_touched(existing_chunk(address), cell_index(address));
+  } else {
+    if (!quick::find_pair(thread, old, change.how, place.stack, change.first, change.second, next))
+      return false;
+    if (change.how != static_cast<uint32_t>(Move::kBeforeFirst) &&
+        change.how != static_cast<uint32_t>(Move::kBeforeSecond))
+      return true;
+  }
+  // It stands first.
+  first_places.add(thread, shape_of(*next), pc, site_of_size<kWrite>(what.size()));
   return true;
 }
 
@@ -79,30 +96,26 @@ __attribute__((always_inline)) inline DhCell look_at_halves(const DhCell* cell) 
       {__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED), __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED)}};
 }
 
-// Enters the runtime and the granule, with the access recorded. False: nothing was done.
-template <bool kWrite, bool kAgain = false>
-__attribute__((always_inline)) inline bool enter_granule(Thread* thread, uintptr_t address, Operation what,
-                                                         uintptr_t pc, DhCell* cell) {
+// Enters the granule, with the access recorded. False: nothing was done.
+// REQUIRES: the thread is inside the runtime.
+template <bool kWrite>
+bool enter_granule(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
   uint64_t const need = what.mask() | (kWrite ? uint64_t{kDhWriteBit} : 0);
   uint64_t const floor = thread->hot->floor;
   uintptr_t* const at = &quiet_granule[thread->slot].granule;
   DhCell const old = look_at_halves(cell);
-  if (kAgain ? missing_in(old.half[0], floor, need, kOutsideWindow) == 0
-             : is_covered_atomic(old, floor, need)) {
-    if (!enter_quickly(thread)) return false;
+  if (is_covered_atomic(old, floor, need)) {
     __atomic_exchange_n(at, granule_of(address), __ATOMIC_SEQ_CST);
     DhCell const now = load_cell(cell);
     if (__builtin_expect(carries_nothing(now) && is_covered_atomic(now, floor, need), 1)) return true;
   } else {
     DhCell next;
-    if (!find_next<kWrite, kAgain>(thread, address, what, pc, old, &next) || !enter_quickly(thread))
-      return false;
+    if (!find_next<kWrite>(thread, address, what, pc, old, &next)) return false;
     thread->span.note_used();
     __atomic_store_n(at, granule_of(address), __ATOMIC_RELAXED);
     if (__builtin_expect(compare_and_swap_cell(cell, old, next), 1)) return true;
   }
   leave_granule(thread);
-  leave_quickly(thread, 0);
   return false;
 }
 
@@ -116,15 +129,53 @@ bool enter_granule_slowly(Thread* thread, uintptr_t address, Operation what, uin
   return false;
 }
 
+// In a long cell, under its lock. False, with nothing done: something is carried there, or it is short now.
+// REQUIRES: the thread is inside the runtime.
+bool change_in_long(Thread* thread, uintptr_t address, uint64_t operand, Change change, Operation what,
+                    uintptr_t pc, DhCell* cell, uint64_t* value) {
+  FatCell* const fat = lock_existing_fat(cell);
+  if (fat == nullptr) return false;
+  if (fat->has_syncs) {
+    fat->lock.unlock();
+    return false;
+  }
+  *value = change(address, operand);
+  Record access = atomic_record(thread, true, static_cast<uint8_t>(what.mask()));
+  if (covered_in_fat(fat, access)) {
+    fat->lock.unlock();
+    return true;
+  }
+  access.stack = site_stack(thread, pc, site_of_size<true>(what.size()));
+  thread->span.note_used();
+  Races races;
+  record_in_fat(thread, fat, granule_of(address), access, &races);
+  unlock_fat(thread, fat);
+  if (__builtin_expect(races.count != 0, 0))
+    tell_races(thread, {address, what.size(), AccessType::kAtomicWrite, pc}, &races);
+  return true;
+}
+
 template <bool kStore>
 __attribute__((noinline)) uint64_t change_slowly(uintptr_t address, uint64_t operand, Change change,
                                                  Operation what, uintptr_t pc, DhCell* cell) {
   Thread* const thread = current_thread;
-  if (thread->fence_release.empty() && enter_granule_slowly<true>(thread, address, what, pc, cell)) {
-    ++thread->statistics.atomics;
-    uint64_t const value = change(address, operand);
-    leave_granule(thread);
-    return leave_quickly(thread, value);
+  {
+    Inside const inside(thread);
+    uint64_t value;
+    bool done = false;
+    if (!thread->fence_release.empty()) {
+      // What it publishes is the general way's business.
+    } else if (enter_granule_slowly<true>(thread, address, what, pc, cell)) {
+      value = change(address, operand);
+      leave_granule(thread);
+      done = true;
+    } else {
+      done = change_in_long(thread, address, operand, change, what, pc, cell, &value);
+    }
+    if (done) {
+      ++thread->statistics.atomics;
+      return value;
+    }
   }
   AtomicAccess access(reinterpret_cast<void*>(address), what.size(), pc, false);
   uint64_t const value = change(address, operand);
@@ -140,40 +191,85 @@ __attribute__((always_inline)) inline uint64_t change_quietly(uintptr_t address,
                                                               Change change, Operation what, uintptr_t pc,
                                                               DhCell* cell) {
   Thread* const thread = current_thread;
-  if (__builtin_expect(!thread->fence_release.empty(), 0) ||
-      !enter_granule<true, true>(thread, address, what, pc, cell)) {
+  if (__builtin_expect(!enter_quickly(thread), 0))
     return change_slowly<kStore>(address, operand, change, what, pc, cell);
+  // From here on no handler of a signal can give the thread another label.
+  uint64_t const floor = thread->hot->floor;
+  DhCell const old = look_at_halves(cell);
+  if (__builtin_expect(!is_same_access<true>(old, floor, what), 0) ||
+      __builtin_expect(!thread->fence_release.empty(), 0)) {
+    leave_quickly(thread, 0);
+    return change_slowly<kStore>(address, operand, change, what, pc, cell);
+  }
+  uintptr_t* const at = &quiet_granule[thread->slot].granule;
+  if (old.half[0] >= floor) {  // of this label: covered
+    __atomic_exchange_n(at, granule_of(address), __ATOMIC_SEQ_CST);
+    DhCell const now = load_cell(cell);
+    if (__builtin_expect(!is_same_access<true>(now, floor, what), 0)) {
+      __atomic_store_n(at, uintptr_t{0}, __ATOMIC_RELEASE);
+      leave_quickly(thread, 0);
+      return change_slowly<kStore>(address, operand, change, what, pc, cell);
+    }
+  } else {
+    if (__builtin_expect(!is_same_place<true>(thread, what, pc, old), 0)) {
+      leave_quickly(thread, 0);
+      return change_slowly<kStore>(address, operand, change, what, pc, cell);
+    }
+    thread->span.note_used();
+    __atomic_store_n(at, granule_of(address), __ATOMIC_RELAXED);
+    if (__builtin_expect(!compare_and_swap_cell(cell, old, with_label(old, floor)), 0)) {
+      __atomic_store_n(at, uintptr_t{0}, __ATOMIC_RELEASE);
+      leave_quickly(thread, 0);
+      return change_slowly<kStore>(address, operand, change, what, pc, cell);
+    }
   }
   ++thread->statistics.atomics;
   uint64_t const value = change(address, operand);
-  leave_granule(thread);
+  __atomic_store_n(at, uintptr_t{0}, __ATOMIC_RELEASE);
   return leave_quickly(thread, value);
 }
 
-// REQUIRES: the thread is inside the runtime.
+// Records an access in a long cell; false if it is short.
 template <bool kWrite>
-void record_slowly(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
-  for (int tries = 0; tries < 2; ++tries) {
-    DhCell const old = look_at_halves(cell);
-    DhCell next;
-    if (find_next<kWrite>(thread, address, what, pc, old, &next) && compare_and_swap_cell(cell, old, next))
-      return;
-    if (is_fat(old) || !fill_tables<kWrite>(thread, what, pc, cell)) break;
-  }
-  Record access = atomic_record(thread, kWrite, static_cast<uint8_t>(what.mask()));
+bool record_in_long(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
   DhCell const old = load_cell(cell);
-  if (is_fat(old) && covered_without_lock(fat_of(old), cell, access)) return;
-  note_touched(existing_chunk(address), cell_index(address));
+  if (!is_fat(old)) return false;
+  Record access = atomic_record(thread, kWrite, static_cast<uint8_t>(what.mask()));
+  if (covered_without_lock(fat_of(old), cell, access)) return true;
   access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
-  AccessRequest const whole{address, what.size(), kWrite ? AccessType::kAtomicWrite : AccessType::kAtomicRead,
-                            pc};
-  if (access.stack == 0 || !is_fat(old) || !long_access(thread, cell, access, whole))
-    known_access(thread, granule_of(address), what.mask(), whole, access.stack);
+  return access.stack != 0 &&
+         long_access(thread, cell, access,
+                     {address, what.size(), kWrite ? AccessType::kAtomicWrite : AccessType::kAtomicRead, pc});
 }
 
-__attribute__((noinline, preserve_most)) void record_load_slowly(Thread* thread, uintptr_t address,
-                                                                 Operation what, uintptr_t pc, DhCell* cell) {
-  record_slowly<false>(thread, address, what, pc, cell);
+// Each does it, or hands over to the next one. REQUIRES: the thread is inside the runtime.
+template <bool kWrite>
+__attribute__((noinline)) void record_slowest(Thread* thread, uintptr_t address, Operation what, uintptr_t pc,
+                                              DhCell* cell) {
+  note_touched(existing_chunk(address), cell_index(address));
+  const QuickCache::Site* const site = site_of(thread, pc, site_of_size<kWrite>(what.size()));
+  if (site != nullptr &&
+      quick::change_cell(thread, cell, thread->hot->floor, kKind<kWrite>, what.mask(), *site)) {
+    return;
+  }
+  known_access(thread, granule_of(address), what.mask(),
+               {address, what.size(), kWrite ? AccessType::kAtomicWrite : AccessType::kAtomicRead, pc},
+               site != nullptr ? site->stack : 0);
+}
+template <bool kWrite>
+__attribute__((noinline)) void record_in_long_cell(Thread* thread, uintptr_t address, Operation what,
+                                                   uintptr_t pc, DhCell* cell) {
+  if (!record_in_long<kWrite>(thread, address, what, pc, cell))
+    record_slowest<kWrite>(thread, address, what, pc, cell);
+}
+template <bool kWrite>
+__attribute__((noinline)) void record_slowly(Thread* thread, uintptr_t address, Operation what, uintptr_t pc,
+                                             DhCell* cell) {
+  DhCell const old = look_at_halves(cell);
+  if (is_fat(old)) return record_in_long_cell<kWrite>(thread, address, what, pc, cell);
+  DhCell next;
+  if (!find_next<kWrite>(thread, address, what, pc, old, &next) || !compare_and_swap_cell(cell, old, next))
+    record_slowest<kWrite>(thread, address, what, pc, cell);
 }
 
 template <class T>
@@ -195,20 +291,10 @@ void wait_for(uint32_t slot, uintptr_t granule) {
   }
 }
 
-}  // namespace
-
+// The access is recorded, and the thread inside the runtime.
 template <class T>
-uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
-  Thread* const thread = current_thread;
-  if (!enter_quickly(thread)) return load_generally<T>(address, what, pc);
-  DhCell const old = look_at_halves(cell);
-  DhCell next;
-  thread->span.note_used();
-  ++thread->statistics.atomics;
-  if (!find_next<false, true>(thread, address, what, pc, old, &next) ||
-      !compare_and_swap_cell(cell, old, next)) {
-    record_load_slowly(thread, address, what, pc, cell);
-  }
+__attribute__((always_inline)) inline uint64_t load_recorded(Thread* thread, uintptr_t address,
+                                                             Operation what, uintptr_t pc, DhCell* cell) {
   T const value = __atomic_load_n(reinterpret_cast<const volatile T*>(address), __ATOMIC_SEQ_CST);
   bool const quiet = carries_nothing(load_cell(cell));
   if (__builtin_expect(!quiet, 0)) {
@@ -216,6 +302,30 @@ uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cel
     return load_generally<T>(address, what, pc);
   }
   return leave_quickly(thread, value);
+}
+template <class T>
+__attribute__((noinline)) uint64_t load_slowly(uintptr_t address, Operation what, uintptr_t pc,
+                                               DhCell* cell) {
+  Thread* const thread = current_thread;
+  record_slowly<false>(thread, address, what, pc, cell);
+  return load_recorded<T>(thread, address, what, pc, cell);
+}
+
+}  // namespace
+
+template <class T>
+uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
+  Thread* const thread = current_thread;
+  if (!enter_quickly(thread)) return load_generally<T>(address, what, pc);
+  thread->span.note_used();
+  ++thread->statistics.atomics;
+  DhCell const old = look_at_halves(cell);
+  uint64_t const floor = thread->hot->floor;
+  if (!is_same_access<false>(old, floor, what) || !is_same_place<false>(thread, what, pc, old) ||
+      !compare_and_swap_cell(cell, old, with_label(old, floor))) {
+    return load_slowly<T>(address, what, pc, cell);
+  }
+  return load_recorded<T>(thread, address, what, pc, cell);
 }
 template uint64_t quiet_load<uint8_t>(uintptr_t, Operation, uintptr_t, DhCell*);
 template uint64_t quiet_load<uint16_t>(uintptr_t, Operation, uintptr_t, DhCell*);
@@ -232,8 +342,12 @@ uint64_t quiet_modify(uintptr_t address, uint64_t operand, Change change, Operat
 }
 
 bool begin_quiet(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
+  Inside::enter(thread);
   // It reads in any case.
-  return thread->fence_release.empty() && enter_granule_slowly<false>(thread, address, what, pc, cell);
+  if (thread->fence_release.empty() && enter_granule_slowly<false>(thread, address, what, pc, cell))
+    return true;
+  Inside::leave(thread);
+  return false;
 }
 
 void end_quiet(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell, bool wrote) {
@@ -243,7 +357,7 @@ void end_quiet(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, 
     thread->span.note_used();
     record_slowly<true>(thread, address, what, pc, cell);
   }
-  leave_quickly(thread, 0);
+  Inside::leave(thread);
 }
 
 void wait_for_quiet_operations(const Thread* thread, FatCell* fat, uintptr_t address) {

@@ -105,6 +105,7 @@ class VectorClock {
   bool join(const VectorClock& other) { return join(other.view()); }
   bool join(ClockView other) {
     if (other.size == 0) return false;
+    __builtin_assume(other.clock != nullptr);
     if (__builtin_expect(other.size > eight::kEntries || array_ == nullptr, 0)) return join_many(other);
     if (other.size > size_) size_ = other.size;
     return eight::join(array_->clock, other.clock);
