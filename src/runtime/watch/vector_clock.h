@@ -70,7 +70,7 @@ inline bool join(uint32_t* mine, const uint32_t* theirs) {
 
 class VectorClock {
  public:
-  ClockView view() const { return {array_ != nullptr ? array_->clock : nullptr, size_}; }
+  ClockView view() const { return {size_ != 0 ? array_->clock : nullptr, size_}; }
 
   uint32_t get(uint32_t slot) const {
     const Array* const a = __atomic_load_n(&array_, __ATOMIC_ACQUIRE);
