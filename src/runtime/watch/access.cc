@@ -181,11 +181,13 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
 }
 
 // A range meets the same cell contents over and over: as long as it does, the last transition again.
+constexpr size_t kLinesAhead = 4;
 uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   bool const first_touch = (s->from.half[0] | s->from.half[1]) == 0;
   size_t index = cell_index(at);
   for (; stop - at >= 8; at += 8, ++index) {
     DhCell* const cell = &chunk->cells[index];
+    __builtin_prefetch(cell + kLinesAhead * kCellsOfLine, 1);
     if (__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) != s->from.half[0] ||
         __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED) != s->from.half[1]) {
       break;

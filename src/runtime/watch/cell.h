@@ -89,6 +89,8 @@ constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
            (second & ~kHalfShape) | (static_cast<uint64_t>(shape & kLow) << kHalfShapeShift)}};
 }
 
+inline constexpr size_t kCellsOfLine = 64 / sizeof(DhCell);
+
 struct SyncVar;
 
 // The long form of a cell: one cache line. `owner` is the cell that points here, null while on the free list;
