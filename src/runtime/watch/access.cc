@@ -13,6 +13,7 @@
 // repeated without thinking.
 #include "runtime/watch/access.h"
 
+#include "runtime/platform/cache_line.h"
 #include "runtime/watch/covered.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/known_to_all.h"
@@ -187,7 +188,7 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   size_t index = cell_index(at);
   for (; stop - at >= 8; at += 8, ++index) {
     DhCell* const cell = &chunk->cells[index];
-    __builtin_prefetch(cell + kLinesAhead * kCellsOfLine, 1);
+    platform::want_line(cell + kLinesAhead * kCellsOfLine);
     if (__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) != s->from.half[0] ||
         __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED) != s->from.half[1]) {
       break;

@@ -13,6 +13,7 @@
 
 #include "detect/access_rules.h"
 #include "runtime/abi.h"
+#include "runtime/platform/cache_line.h"
 #include "runtime/platform/growing.h"
 #include "runtime/watch/epoch.h"
 #include "runtime/watch/stacks.h"
@@ -89,7 +90,7 @@ constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
            (second & ~kHalfShape) | (static_cast<uint64_t>(shape & kLow) << kHalfShapeShift)}};
 }
 
-inline constexpr size_t kCellsOfLine = 64 / sizeof(DhCell);
+inline constexpr size_t kCellsOfLine = platform::kLine / sizeof(DhCell);
 
 struct SyncVar;
 

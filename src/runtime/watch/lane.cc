@@ -1,6 +1,7 @@
 // The watch lane's side of lane.h.
 #include "runtime/lane.h"
 
+#include "runtime/platform/cache_line.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
@@ -231,7 +232,18 @@ void forget(const volatile void* object) {
 
 // The read is part of what is done when the lock is acquired, because all of it is about the same two cache
 // lines.
-void lock_wanted(const void*, LockMode, Pc) {}
+// The lines that lock_acquired is going to need come while the lock itself does. (Prefetching follows no
+// pointer, so that it does not matter what stands there by now.)
+void lock_wanted(const void* lock, LockMode mode, Pc) {
+  if (mode != LockMode::kExclusive) return;
+  const DhCell* const chunk = __dh_shadow[number(lock) >> kDhChunkBits];
+  if (chunk == nullptr) return;
+  const FatCell* const fat = quick::fat_of_lock(chunk + cell_index(number(lock)));
+  if (fat == nullptr) return;
+  platform::want_line(lock);
+  platform::want_line(fat);
+  platform::want_line(fat->first_sync());
+}
 void lock_only_used(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
 
 namespace {

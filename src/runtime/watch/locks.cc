@@ -1,5 +1,6 @@
 #include "runtime/watch/locks.h"
 
+#include "runtime/platform/cache_line.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/quick.h"
@@ -209,11 +210,6 @@ inline bool released_unchanged(const Thread* thread, const FatCell* fat, const D
   return fat->lock.still(version);
 }
 
-// The line is about to be written, unless it is this processor's anyway.
-inline void want_line(const void* at) {
-  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(at)));
-}
-
 }  // namespace
 
 namespace quick {
@@ -221,7 +217,7 @@ namespace quick {
 template <bool kShared>
 bool take_again(Thread* thread, uintptr_t lock, DhCell* cell, FatCell* fat) {
   unsigned const release = thread->span.pending_release(reinterpret_cast<const void*>(lock));
-  if (!kShared) want_line(fat);
+  if (!kShared) platform::want_line(fat);
   uint64_t const use = read_of_lock(lock) | Epoch(thread->slot, thread->span.label_without(release)).bits();
   if (!taken_unchanged<kShared>(thread, fat, cell, lock, use)) return false;
   if (thread->span.take_back(release, true)) thread->publish_quick_floor();

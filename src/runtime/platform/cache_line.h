@@ -1,0 +1,16 @@
+// Lines of the cache.
+#pragma once
+
+#include <stddef.h>
+
+namespace deadheat::platform {
+
+inline constexpr size_t kLine = 64;
+
+// Asks for the line at `address`, to be written. It may be any address: nothing is read. A processor that
+// does not know the instruction does nothing.
+__attribute__((always_inline)) inline void want_line(const void* address) {
+  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+}
+
+}  // namespace deadheat::platform
