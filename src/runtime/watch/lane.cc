@@ -231,9 +231,8 @@ void forget(const volatile void* object) {
 }
 
 // The read is part of what is done when the lock is acquired, because all of it is about the same two cache
-// lines.
-// The lines that lock_acquired is going to need come while the lock itself does. (Prefetching follows no
-// pointer, so that it does not matter what stands there by now.)
+// lines. These are asked for here, to come while the lock itself does. (Nothing is read by that, so that it
+// does not matter what stands there by now.)
 void lock_wanted(const void* lock, LockMode mode, Pc) {
   if (mode != LockMode::kExclusive) return;
   const DhCell* const chunk = __dh_shadow[number(lock) >> kDhChunkBits];

@@ -240,11 +240,11 @@ __attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* c
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, DhCell* cell,
                                                            uint64_t mask, uintptr_t pc) {
-  // The cell is going to be written; so are, often, those of the next 64 bytes of shadow: what threads hand
-  // to each other is mostly touched in order. A line that the other processor has changed takes longer to
-  // come than all of this function.
+  // A line that the other processor has changed takes longer to come than all of this function. What is
+  // written is mostly written in order; but the next line of what both read again and again would be taken
+  // away from the other one for nothing.
   platform::want_line(cell);
-  platform::want_line(cell + kCellsOfLine);
+  if (kWrite) platform::want_line(cell + kCellsOfLine);
   // Not necessarily of one moment: the compare-and-swap looks at both.
   uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
   uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
