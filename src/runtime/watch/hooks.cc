@@ -303,12 +303,45 @@ void __dh_write_vptr(void* const* address, void* value) {
        reinterpret_cast<uint64_t>(value), changes);
 }
 
+namespace {
+// What end_life does where nobody else has touched the variable and nothing else lives in its granules, as
+// one compare-and-swap each. Returns where that is not so, or `end`.
+uintptr_t end_private_life(Thread* thread, uintptr_t at, uintptr_t end) {
+  auto const is_mine_or_nothing = [thread](uint64_t half) {
+    return half >> (64 - kDhSlotBits) == thread->slot || (half & 0xff) == 0;
+  };
+  for (uintptr_t next; at < end; at = next) {
+    uintptr_t const granule_end = (at | 7) + 1;
+    next = granule_end < end ? granule_end : end;
+    DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
+    if (chunk == nullptr) continue;
+    DhCell* const cell = chunk + cell_index(at);
+    // Not necessarily of one moment: the compare-and-swap looks at both.
+    uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
+    uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
+    if ((h0 | h1) == 0) continue;
+    uint64_t const others = ~bytes_at(at, next - at) & 0xff;
+    if (((h0 | h1) & others) != 0 || (h0 & kDhLongBit) != 0 || !is_mine_or_nothing(h0) ||
+        !is_mine_or_nothing(h1))
+      return at;
+    thread->walked.forget();
+    if (!compare_and_swap_cell(cell, {{h0, h1}}, {})) return at;
+  }
+  return end;
+}
+}  // namespace
+
 void __dh_end_of_life(void* address, size_t size) {
-  if (nobody_to_race_with() || size == 0) return;
+  if (nobody_to_race_with()) return;
+  auto at = reinterpret_cast<uintptr_t>(address);
+  uintptr_t const end = at + size;
+  Thread* const known = current_thread;
+  if (may_be_quick(known)) at = end_private_life(known, at, end);
+  if (at == end) return;
   Thread* const thread = current_or_adopt();
   if (thread == nullptr || thread->inside != 0) return;
   Inside const inside(thread);
-  end_life(thread, reinterpret_cast<uintptr_t>(address), size, DH_PC);
+  end_life(thread, at, end - at, DH_PC);
 }
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {
