@@ -10,11 +10,9 @@
 
 namespace deadheat::platform {
 
-template <class T, unsigned Bits>
+template <class T, unsigned Bits, uint32_t kPieceBits = 14>
 class Growing {
  public:
-  static constexpr uint32_t kPieceBits = 14;
-
   T& operator[](uint32_t index) { return piece_[index >> kPieceBits][index & ((1u << kPieceBits) - 1)]; }
 
   // 0 when full. `what` it is, for the line that says that there is no memory.
@@ -27,7 +25,9 @@ class Growing {
     T*& piece = piece_[index >> kPieceBits];
     if (__atomic_load_n(&piece, __ATOMIC_ACQUIRE) == nullptr) {
       size_t const size = sizeof(T) << kPieceBits;
-      T* fresh = static_cast<T*>(map_pages(size, what));
+      // A table that has grown to more than one of them is a large one.
+      bool const is_huge = size == kHugePage && index >> kPieceBits != 0;
+      T* fresh = static_cast<T*>(is_huge ? map_huge_page(what) : map_pages(size, what));
       T* expected = nullptr;
       if (!__atomic_compare_exchange_n(&piece, &expected, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         sys_munmap(fresh, size);

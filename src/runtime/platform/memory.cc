@@ -76,6 +76,22 @@ void* map_pages(size_t size, const char* what) {
   return at;
 }
 
+void* map_huge_page(const char* what) {
+  // Twice the size has an aligned one in it; the rest goes back.
+  void* const twice = try_map_pages(2 * kHugePage);
+  if (twice == nullptr) return map_pages(kHugePage, what);
+  auto const begin = reinterpret_cast<uintptr_t>(twice);
+  uintptr_t const aligned = (begin + kHugePage - 1) & ~(kHugePage - 1);
+  uintptr_t const end = begin + 2 * kHugePage;
+  if (aligned != begin) sys_munmap(twice, aligned - begin);
+  if (aligned + kHugePage != end)
+    sys_munmap(reinterpret_cast<void*>(aligned + kHugePage), end - aligned - kHugePage);
+  __atomic_fetch_sub(&total_mapped, kHugePage, __ATOMIC_RELAXED);
+  auto* const page = reinterpret_cast<void*>(aligned);
+  sys_madvise(page, kHugePage, MADV_HUGEPAGE);
+  return page;
+}
+
 void* allocate(size_t size) {
   if (size > kLargestClass) return map_pages((size + 4095) & ~size_t{4095}, "the runtime");
   ClassOf const c = class_of(size);

@@ -10,6 +10,9 @@ namespace deadheat::platform {
 // says for what).
 void* map_pages(size_t size, const char* what);
 void* try_map_pages(size_t size);
+// One huge page, where the kernel has one to give; for tables that are looked up all over.
+inline constexpr size_t kHugePage = size_t{2} << 20;
+void* map_huge_page(const char* what);
 
 // Small objects for the life of the process or until released. Memory is type-stable: a released block is
 // only ever reused for blocks of the same size class, so that a stale reader sees an object, never a torn

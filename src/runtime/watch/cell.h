@@ -175,7 +175,8 @@ constexpr FatNumber number_of(const DhCell& long_cell) {
   return is_by_pointer(long_cell) ? static_cast<FatNumber>(long_cell.half[0] >> kDhEpochShift)
                                   : shape_of(long_cell);
 }
-extern platform::Growing<FatCell, kShapeBits> numbered_fats;
+using FatCells = platform::Growing<FatCell, kShapeBits, 15>;  // pieces of a huge page each
+extern FatCells numbered_fats;
 inline FatCell* fat_of(const DhCell& cell) {
   return is_by_pointer(cell) ? reinterpret_cast<FatCell*>(cell.half[1]) : &numbered_fats[shape_of(cell)];
 }

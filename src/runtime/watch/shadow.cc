@@ -10,7 +10,7 @@ DhCell* __dh_shadow[1u << kDhDirectoryBits];
 
 namespace deadheat::watch {
 
-platform::Growing<FatCell, kShapeBits> numbered_fats;
+FatCells numbered_fats;
 
 namespace {
 
@@ -127,7 +127,7 @@ size_t pages_to_expect(const Chunk* chunk, size_t page) {
   return count;
 }
 
-constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+using platform::kHugePage;
 
 // Makes one huge page of the shadow around `page` once nearly all of it is in use: a program that jumps about
 // in a large table would otherwise wait for the page tables of its shadow, too. What is not in use yet is an
