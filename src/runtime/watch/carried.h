@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "runtime/platform/cache_line.h"
 #include "runtime/watch/atomic_access.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/quick_inside.h"
@@ -30,12 +31,15 @@ template <bool kWait>
 __attribute__((always_inline)) inline Locked lock_carried(Thread* thread, uintptr_t address,
                                                           const DhCell* cell, FatCell* fat, SyncVar** sync) {
   if (__builtin_expect(!enter_quickly(thread), 0)) return Locked::kGateClosed;
+  const SyncVar*& hint = thread->sync_hints.of(fat);
+  platform::want_line(hint);
+  platform::want_line(reinterpret_cast<const void*>(address));
   if (kWait)
     fat->lock.lock();
   else if (__builtin_expect(!fat->lock.try_lock(), 0))
     return Locked::kBusy;
   if (__builtin_expect(fat->owner != cell || !fat->has_syncs, 0)) return Locked::kMistaken;
-  *sync = fat->first_sync();
+  hint = *sync = fat->first_sync();
   // A second object in one granule is rare.
   if (__builtin_expect((*sync)->offset != (address & 7), 0)) return Locked::kMistaken;
   ++thread->statistics.atomics;

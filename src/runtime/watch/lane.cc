@@ -241,7 +241,7 @@ void lock_wanted(const void* lock, LockMode mode, Pc) {
   if (fat == nullptr) return;
   platform::want_line(lock);
   platform::want_line(fat);
-  platform::want_line(fat->first_sync());
+  if (Thread* const thread = current_thread) platform::want_line(thread->sync_hints.of(fat));
 }
 void lock_only_used(const void* lock, LockMode, Pc pc) { read(lock, 1, pc); }
 

@@ -113,6 +113,7 @@ __attribute__((always_inline)) inline bool quick_lock_acquired(Thread* thread, c
   // which the same byte was read, and which is known as soon as is known what the lock carries.
   fat->lock.lock();
   SyncVar* const sync = fat->first_sync();
+  thread->sync_hints.of(fat) = sync;
   uint64_t const old = fat->few[0].bits();
   auto const epoch = Epoch::from_bits(old & ((uint64_t{1} << Record::kMaskShift) - 1));
   if (__builtin_expect(fat->owner != cell, 0) || __builtin_expect(!fat->has_one_and_syncs(), 0) ||

@@ -7,6 +7,7 @@
 #include "detect/spans.h"
 #include "runtime/abi.h"
 #include "runtime/lane.h"
+#include "runtime/platform/cache_line.h"
 #include "runtime/watch/epoch.h"
 #include "runtime/watch/lock_places.h"
 #include "runtime/watch/stacks.h"
@@ -49,6 +50,16 @@ struct Statistics {
   uint64_t labels;  // labels started
 
   void add(const Statistics& other);
+};
+
+// Where what the FatCells carry stands, as far as the thread saw it last: both lines can be asked for at
+// once, and not the second one when the first has come. Mere hints: nothing is read there.
+struct SyncHints {
+  static constexpr unsigned kCount = 64;
+  const SyncVar* hint[kCount];
+  const SyncVar*& of(const void* fat) {
+    return hint[reinterpret_cast<uintptr_t>(fat) / platform::kLine % kCount];
+  }
 };
 
 // No label is above it: every access takes the slow path, where it is counted.
@@ -101,6 +112,7 @@ struct Thread {
   InternCache cache;
   QuickCache quick;
   LockPlaces lock_places;
+  SyncHints sync_hints;
   WalkedRanges walked;
 
   bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }

@@ -34,13 +34,16 @@ class VersionedLock {
 
  private:
   __attribute__((preserve_most, noinline, cold)) void lock_contended() {
-    for (unsigned spins = 0;; ++spins) {
-      if ((__atomic_load_n(&word_, __ATOMIC_RELAXED) & 1) == 0 && try_lock()) return;
-      if (spins < 64) {
-        __builtin_ia32_pause();
+    // Who looks takes the line away from who holds it and needs it to come to an end: look ever more seldom.
+    constexpr unsigned kMostPauses = 64;
+    for (unsigned pauses = 1;; pauses *= 2) {
+      if (pauses <= kMostPauses) {
+        for (unsigned i = 0; i < pauses; ++i) __builtin_ia32_pause();
       } else {
         platform::sys_yield();
+        pauses = kMostPauses;
       }
+      if ((__atomic_load_n(&word_, __ATOMIC_RELAXED) & 1) == 0 && try_lock()) return;
     }
   }
 
