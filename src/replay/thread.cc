@@ -344,7 +344,7 @@ void Thread::callback() {
   const Address function = item_.callback.function;
   const std::size_t count = item_.callback.words.size();
   auto* const words = static_cast<std::uint64_t*>(alloca(8 * (count + 1)));
-  std::memcpy(words, item_.callback.words.data(), 8 * count);
+  std::copy(item_.callback.words.begin(), item_.callback.words.end(), words);
   world_.notify([&](Observer& observer) { observer.on_callback(id(), item_.callback); });
   Adapter* const adapter = world_.adapter_at(*this, function, count);
   const std::uint32_t frame = hot_->frame;
