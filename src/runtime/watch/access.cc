@@ -29,9 +29,6 @@ namespace {
 
 using detect::conflict;
 
-constexpr uint64_t kEpochBits = (uint64_t{1} << Record::kMaskShift) - 1;
-constexpr uint64_t kMaskBits = uint64_t{0xff} << Record::kMaskShift;
-
 // detect::conflict and detect::at_least_as_strong on whole records.
 constexpr bool conflicting(uint64_t a, uint64_t b) {
   return ((a | b) & Record::kWrite) != 0 && (a & b & Record::kAtomic) == 0;
@@ -44,45 +41,45 @@ static_assert(conflicting(Record::kWrite, 0) == conflict({true, false}, {false, 
 // Is `old` an access of the thread that makes `now`, of the present label? Of one thread the later label is
 // the larger number; labels of other slots are out of reach.
 constexpr bool of_present(uint64_t old, uint64_t now) {
-  return (old & kEpochBits) - (now & kEpochBits) < (uint64_t{1} << kDhLabelWindowBits);
+  return (old & Record::kEpoch) - (now & Record::kEpoch) < (uint64_t{1} << kDhLabelWindowBits);
 }
 
 inline bool covers(const Record& old, const Record& access) {
   uint64_t const a = old.bits();
   uint64_t const b = access.bits();
-  return of_present(a, b) && (~a & b & kMaskBits) == 0 && as_strong(a, b);
+  return of_present(a, b) && (~a & b & Record::kMask) == 0 && as_strong(a, b);
 }
 
 // Applies `access` to `records`, of which there is room for one more. Returns the new count.
 inline unsigned apply(Thread* thread, Record* records, unsigned count, Record access, uintptr_t granule,
                       Races* races) {
   uint64_t now = access.bits();
-  uint64_t const mask = now & kMaskBits;
+  uint64_t const mask = now & Record::kMask;
   unsigned kept = 0;
   for (unsigned i = 0; i < count; ++i) {
     uint64_t old = records[i].bits();
     StackId const stack = records[i].stack;
-    if (quick::over(thread, (old & kEpochBits) << kDhEpochShift)) continue;
+    if (quick::over(thread, (old & Record::kEpoch) << kDhEpochShift)) continue;
     if ((old & mask) != 0) {
-      bool ordered = thread->ordered_after(Epoch::from_bits(old & kEpochBits));
+      bool ordered = thread->ordered_after(Epoch::from_bits(old & Record::kEpoch));
       if (!ordered && conflicting(old, now)) {
         races->add(records[i], granule);
         ordered = true;
       }
       if (ordered && as_strong(now, old)) {
-        if ((old & kMaskBits & ~mask) == 0) continue;
+        if ((old & Record::kMask & ~mask) == 0) continue;
         // What a thread reads whole and writes in parts, in turn, is to stay covered whole: its own records
         // of the present keep the bytes that are superseded.
         if (!of_present(old, now)) old &= ~mask;
       }
     }
-    if (((old ^ now) & ~kMaskBits) == 0) {
+    if (((old ^ now) & ~Record::kMask) == 0) {
       if (stack != access.stack) {
-        uint64_t const joining = now & ~old & kMaskBits;
+        uint64_t const joining = now & ~old & Record::kMask;
         access.stack = intern_composite(thread->cache, stack, static_cast<uint8_t>(old >> Record::kMaskShift),
                                         access.stack, static_cast<uint8_t>(joining >> Record::kMaskShift));
       }
-      now |= old & kMaskBits;
+      now |= old & Record::kMask;
       continue;
     }
     records[kept].set_bits(old);
@@ -222,15 +219,9 @@ bool ignored(const Thread* thread, AccessType type) {
 bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access) {
   uint32_t const version = fat->lock.version();
   if (__atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
-  unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
-  const Record* records = fat->few;
-  if (__builtin_expect(fat->is_elsewhere(), 0)) {
-    records = static_cast<const Record*>(fat->elsewhere());
-    // Followed only if it is one: memory of records stays memory of records.
-    if (!fat->lock.still(version) || count > 64) return false;
-  } else if (count > FatCell::kFew) {
-    return false;
-  }
+  unsigned count;
+  const Record* const records = fat->look_at_records(version, &count);
+  if (records == nullptr) return false;
   bool covered = false;
   for (unsigned i = 0; i < count && !covered; ++i) covered = covers(records[i], access);
   return covered && fat->lock.still(version);

@@ -34,7 +34,7 @@ class Operation {
   constexpr unsigned size() const { return bits_ & 31; }
   constexpr int order() const { return static_cast<int>(bits_ >> 8 & 7); }
   // As they stand in a record, and in a cell.
-  constexpr uint64_t record_mask() const { return bits_ & uint64_t{0xff} << Record::kMaskShift; }
+  constexpr uint64_t record_mask() const { return bits_ & Record::kMask; }
   constexpr uint64_t mask() const { return bits_ >> Record::kMaskShift; }
 
  private:

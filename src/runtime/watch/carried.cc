@@ -1,41 +1,32 @@
 #include "runtime/watch/carried.h"
 
 namespace deadheat::watch {
-namespace {
-constexpr uint64_t kEpoch = (uint64_t{1} << Record::kMaskShift) - 1;
-constexpr uint64_t kMask = uint64_t{0xff} << Record::kMaskShift;
-}  // namespace
 
 bool carried::in_peace_with_plain(const Thread* thread, FatCell* fat, uint64_t now) {
   const Record* const records = fat->records();
   for (unsigned i = 0; i < fat->count; ++i) {
     uint64_t const old = records[i].bits();
     if ((old & Record::kAtomic) != 0) continue;
-    if (quick::over(thread, (old & kEpoch) << kDhEpochShift)) return false;
-    bool const conflict = ((old | now) & Record::kWrite) != 0 && (old & now & kMask) != 0;
-    if (conflict && !thread->ordered_after(Epoch::from_bits(old & kEpoch))) return false;
+    if (quick::over(thread, (old & Record::kEpoch) << kDhEpochShift)) return false;
+    bool const conflict = ((old | now) & Record::kWrite) != 0 && (old & now & Record::kMask) != 0;
+    if (conflict && !thread->ordered_after(Epoch::from_bits(old & Record::kEpoch))) return false;
   }
   return true;
 }
 
 bool nothing_to_do(const Thread* thread, const FatCell* fat, uint32_t version, const DhCell* cell,
                    uintptr_t address, Operation what) {
-  unsigned const count = __atomic_load_n(&fat->count, __ATOMIC_RELAXED);
-  const Record* records = fat->few;
-  if (fat->is_elsewhere()) {
-    records = static_cast<const Record*>(fat->elsewhere());
-    // Followed only if it is one: memory of records stays memory of records.
-    if (!fat->lock.still(version) || count > 64) return false;
-  } else if (count > FatCell::kFew) {
-    return false;
-  }
+  unsigned count;
+  const Record* records = fat->look_at_records(version, &count);
+  if (records == nullptr) return false;
   // An atomic read is covered by any access of the present to these bytes.
   uint64_t const now = thread->epoch().bits();
   const Record* const end = records + count;
   for (;; ++records) {
     if (records == end) return false;
     uint64_t const old = records->bits();
-    if ((old & kEpoch) - now < uint64_t{1} << kDhLabelWindowBits && (~old & what.record_mask()) == 0) break;
+    if ((old & Record::kEpoch) - now < uint64_t{1} << kDhLabelWindowBits && (~old & what.record_mask()) == 0)
+      break;
   }
   const SyncVar* const sync = fat->syncs();
   if (__atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell || !fat->lock.still(version)) return false;

@@ -43,6 +43,8 @@ struct __attribute__((packed, aligned(4))) Record {
   static constexpr unsigned kMaskShift = 42;
   static constexpr uint64_t kWrite = uint64_t{1} << 50;
   static constexpr uint64_t kAtomic = uint64_t{1} << 51;
+  static constexpr uint64_t kEpoch = (uint64_t{1} << kMaskShift) - 1;
+  static constexpr uint64_t kMask = uint64_t{0xff} << kMaskShift;
   uint64_t bits() const {
     uint64_t all;
     __builtin_memcpy(&all, this, sizeof all);
@@ -120,6 +122,14 @@ struct alignas(64) FatCell {
   }
   void set_elsewhere(void* pointer) { __builtin_memcpy(few, &pointer, sizeof pointer); }
   Record* records() { return is_elsewhere() ? static_cast<Record*>(elsewhere()) : few; }
+  // The records, without the lock: null if they are not there any more. `version` is the lock's.
+  const Record* look_at_records(uint32_t version, unsigned* count_seen) const {
+    unsigned const seen = *count_seen = __atomic_load_n(&count, __ATOMIC_RELAXED);
+    if (__builtin_expect(!is_elsewhere(), 1)) return seen <= kFew ? few : nullptr;
+    auto* const there = static_cast<const Record*>(elsewhere());
+    // Followed only if it is one: memory of records stays memory of records.
+    return lock.still(version) && seen <= 64 ? there : nullptr;
+  }
   unsigned capacity() const { return is_elsewhere() ? 1u << capacity_log : has_syncs ? kFew - 1 : kFew; }
   // There is one record, here, and a list of syncs: all at a glance.
   bool has_one_and_syncs() const {
@@ -193,6 +203,12 @@ inline DhCell load_cell(const DhCell* cell) {
   Vector both;
   __asm__ volatile("movdqa %1, %0" : "=x"(both) : "m"(*cell) : "memory");
   return {{static_cast<uint64_t>(both[0]), static_cast<uint64_t>(both[1])}};
+}
+
+// Each half by itself, not necessarily of one moment: for who then compares and swaps both.
+__attribute__((always_inline)) inline DhCell load_halves(const DhCell* cell) {
+  return {
+      {__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED), __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED)}};
 }
 
 // For memory that is nobody else's, and for long cells, with the FatCell locked: not atomic with what others

@@ -265,12 +265,7 @@ void walk_strided(uintptr_t address, size_t size, int64_t stride, uint64_t count
                   uintptr_t pc) {
   uint64_t const kind = type == AccessType::kWrite ? uint64_t{kDhWriteBit} : 0;
   for (uint64_t i = 0; i < count; ++i, address += static_cast<uint64_t>(stride)) {
-    if ((address & 7) + size <= 8) {
-      const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
-      if (chunk != nullptr &&
-          is_covered(chunk + cell_index(address), __dh_hot.floor, bytes_at(address, size) | kind))
-        continue;
-    }
+    if (is_covered_in_granule(address, size, kind)) continue;
     walk_range(address, size, type, pc);
   }
 }
@@ -316,16 +311,15 @@ uintptr_t end_private_life(Thread* thread, uintptr_t at, uintptr_t end) {
     DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
     if (chunk == nullptr) continue;
     DhCell* const cell = chunk + cell_index(at);
-    // Not necessarily of one moment: the compare-and-swap looks at both.
-    uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
-    uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
+    DhCell const old = load_halves(cell);
+    auto const [h0, h1] = old.half;
     if ((h0 | h1) == 0) continue;
     uint64_t const others = ~bytes_at(at, next - at) & 0xff;
     if (((h0 | h1) & others) != 0 || (h0 & kDhLongBit) != 0 || !is_mine_or_nothing(h0) ||
         !is_mine_or_nothing(h1))
       return at;
     thread->walked.forget();
-    if (!compare_and_swap_cell(cell, {{h0, h1}}, {})) return at;
+    if (!compare_and_swap_cell(cell, old, {})) return at;
   }
   return end;
 }

@@ -8,7 +8,6 @@
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
-#include "runtime/watch/covered.h"
 #include "runtime/watch/heap.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/library_frames.h"
@@ -99,23 +98,11 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 // --- Accesses and memory
 // ----------------------------------------------------------------------------------------------------
 
-namespace {
-
-// A read within one granule that this thread has covered already.
-bool is_covered_read(const Thread* thread, uintptr_t address, size_t size) {
-  if (thread->not_quick != 0 || (address & 7) + size > 8) return false;
-  Chunk* const chunk = existing_chunk(address);
-  return chunk != nullptr &&
-         is_covered(&chunk->cells[cell_index(address)], thread->hot->floor, bytes_at(address, size));
-}
-
-}  // namespace
-
 void read(const void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr || size == 0) return;
   // Asked first, because condition variables and the like are read over and over.
-  if (is_covered_read(thread, number(address), size)) {
+  if (thread->not_quick == 0 && is_covered_in_granule(number(address), size, 0)) {
     ++thread->statistics.ranges;
     return;
   }

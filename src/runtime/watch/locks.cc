@@ -82,11 +82,11 @@ class LockUse {
 // The one record, of the same kind and bytes, that the new one takes the place of. Others do not matter,
 // since a read takes no write's place; but if there are several that are known by now, they should go.
 Record* superseded(const Thread* thread, FatCell* fat, const Record& use) {
-  constexpr uint64_t kAllButEpoch = ~((uint64_t{1} << Record::kMaskShift) - 1);
   Record* const records = fat->records();
   Record* found = nullptr;
   for (unsigned i = 0; i < fat->count; ++i) {
-    if (((records[i].bits() ^ use.bits()) & kAllButEpoch) != 0 || !thread->ordered_after(records[i].epoch()))
+    if (((records[i].bits() ^ use.bits()) & ~Record::kEpoch) != 0 ||
+        !thread->ordered_after(records[i].epoch()))
       continue;
     if (found != nullptr) return nullptr;
     found = &records[i];

@@ -161,6 +161,14 @@ __attribute__((always_inline)) inline Change change_of(const Thread* thread, uin
 
 }  // namespace quick
 
+// Does an access of the current thread lie within one granule, and is it covered? `kind`: 0 or kDhWriteBit.
+inline bool is_covered_in_granule(uintptr_t address, size_t size, uint64_t kind) {
+  if ((address & 7) + size > 8) return false;
+  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+  return chunk != nullptr &&
+         is_covered(chunk + cell_index(address), __dh_hot.floor, bytes_at(address, size) | kind);
+}
+
 // What is known of the place of an access, by way of the table; null if that is impossible.
 inline const QuickCache::Site* site_of(Thread* thread, uintptr_t pc, uint32_t size_and_kind) {
   StackId const frames = quick::frames(thread);
@@ -245,9 +253,7 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   // away from the other one for nothing.
   platform::want_line(cell);
   if (kWrite) platform::want_line(cell + kCellsOfLine);
-  // Not necessarily of one moment: the compare-and-swap looks at both.
-  uint64_t const h0 = __atomic_load_n(&cell->half[0], __ATOMIC_RELAXED);
-  uint64_t const h1 = __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED);
+  auto const [h0, h1] = load_halves(cell).half;
   if ((h0 & kDhLongBit) != 0) return false;
 
   constexpr uint64_t kKind = kWrite ? kDhWriteBit : 0;

@@ -115,7 +115,7 @@ __attribute__((always_inline)) inline bool quick_lock_acquired(Thread* thread, c
   SyncVar* const sync = fat->first_sync();
   thread->sync_hints.of(fat) = sync;
   uint64_t const old = fat->few[0].bits();
-  auto const epoch = Epoch::from_bits(old & ((uint64_t{1} << Record::kMaskShift) - 1));
+  auto const epoch = Epoch::from_bits(old & Record::kEpoch);
   if (__builtin_expect(fat->owner != cell, 0) || __builtin_expect(!fat->has_one_and_syncs(), 0) ||
       __builtin_expect(sync->offset != (address & 7), 0) ||
       __builtin_expect(old >> Record::kMaskShift != quick::read_of_lock(address) >> Record::kMaskShift, 0) ||

@@ -90,12 +90,6 @@ __attribute__((always_inline)) inline void leave_granule(Thread* thread) {
   __atomic_store_n(&quiet_granule[thread->slot].granule, uintptr_t{0}, __ATOMIC_RELEASE);
 }
 
-__attribute__((always_inline)) inline DhCell look_at_halves(const DhCell* cell) {
-  // Not necessarily of one moment: the compare-and-swap looks at both.
-  return {
-      {__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED), __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED)}};
-}
-
 // Enters the granule, with the access recorded. False: nothing was done.
 // REQUIRES: the thread is inside the runtime.
 template <bool kWrite>
@@ -103,7 +97,7 @@ bool enter_granule(Thread* thread, uintptr_t address, Operation what, uintptr_t 
   uint64_t const need = what.mask() | (kWrite ? uint64_t{kDhWriteBit} : 0);
   uint64_t const floor = thread->hot->floor;
   uintptr_t* const at = &quiet_granule[thread->slot].granule;
-  DhCell const old = look_at_halves(cell);
+  DhCell const old = load_halves(cell);
   if (is_covered_atomic(old, floor, need)) {
     __atomic_exchange_n(at, granule_of(address), __ATOMIC_SEQ_CST);
     DhCell const now = load_cell(cell);
@@ -195,7 +189,7 @@ __attribute__((always_inline)) inline uint64_t change_quietly(uintptr_t address,
     return change_slowly<kStore>(address, operand, change, what, pc, cell);
   // From here on no handler of a signal can give the thread another label.
   uint64_t const floor = thread->hot->floor;
-  DhCell const old = look_at_halves(cell);
+  DhCell const old = load_halves(cell);
   if (__builtin_expect(!is_same_access<true>(old, floor, what), 0) ||
       __builtin_expect(!thread->fence_release.empty(), 0)) {
     leave_quickly(thread, 0);
@@ -265,7 +259,7 @@ __attribute__((noinline)) void record_in_long_cell(Thread* thread, uintptr_t add
 template <bool kWrite>
 __attribute__((noinline)) void record_slowly(Thread* thread, uintptr_t address, Operation what, uintptr_t pc,
                                              DhCell* cell) {
-  DhCell const old = look_at_halves(cell);
+  DhCell const old = load_halves(cell);
   if (is_fat(old)) return record_in_long_cell<kWrite>(thread, address, what, pc, cell);
   DhCell next;
   if (!find_next<kWrite>(thread, address, what, pc, old, &next) || !compare_and_swap_cell(cell, old, next))
@@ -319,7 +313,7 @@ uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cel
   if (!enter_quickly(thread)) return load_generally<T>(address, what, pc);
   thread->span.note_used();
   ++thread->statistics.atomics;
-  DhCell const old = look_at_halves(cell);
+  DhCell const old = load_halves(cell);
   uint64_t const floor = thread->hot->floor;
   if (!is_same_access<false>(old, floor, what) || !is_same_place<false>(thread, what, pc, old) ||
       !compare_and_swap_cell(cell, old, with_label(old, floor))) {
