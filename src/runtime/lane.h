@@ -104,6 +104,10 @@ void thread_joined(ThreadRef* thread);
 // `thread_joined` or, if it failed, `thread_not_joined`.
 void thread_joining(ThreadRef* thread);
 void thread_not_joined();
+// Around a wait for a condition: the thread does nothing more before it has `mutex` again, which it has just
+// given up; and: it has it, or will never get it.
+void condition_waiting(const volatile void* mutex);
+void condition_waited();
 // The program may have a thread do something in the middle of a call that waits: a signal's handler, the
 // clean-up of a thread that is cancelled.
 void waits_may_be_cut_short();

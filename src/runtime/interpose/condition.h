@@ -10,6 +10,7 @@ struct WaitedMutex {
   lane::Pc pc;
 };
 inline void waited_mutex_is_back(void* waited) {
+  lane::condition_waited();
   auto const* const w = static_cast<WaitedMutex*>(waited);
   mutex_locked(w->mutex, w->pc);
 }
@@ -23,7 +24,10 @@ int wait_on_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, lane::P
   WaitedMutex waited = {mutex, pc};
   bool const ours = !mutex_unlock_refused(mutex);
   if (!ours) return wait();
-  if (!mutex_nested(mutex)) lane::lock_releasing(mutex, pc);
+  if (!mutex_nested(mutex)) {
+    lane::lock_releasing(mutex, pc);
+    if ((mutex_kind(mutex) & kMutexRobust) == 0) lane::condition_waiting(mutex);
+  }
   int volatile result = 0;
   pthread_cleanup_push(waited_mutex_is_back, &waited);
   result = wait();

@@ -236,6 +236,8 @@ void thread_joined(ThreadRef* thread) {
 
 // What waiting threads will know is the watch lane's business.
 void thread_joining(ThreadRef*) {}
+void condition_waiting(const volatile void*) {}
+void condition_waited() {}
 void thread_not_joined() {}
 void waits_may_be_cut_short() {}
 

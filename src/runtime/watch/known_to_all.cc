@@ -1,5 +1,6 @@
 #include "runtime/watch/known_to_all.h"
 
+#include "runtime/watch/sync.h"
 #include "runtime/watch/thread.h"
 
 namespace deadheat::watch {
@@ -20,11 +21,22 @@ const Thread* awaited_by(const Thread* t) {
   return t->joining;
 }
 
+// What `t` will have learnt of `slot` from the mutex that it waits for, before it does anything else. Asked
+// again whether it still waits: until it says no more it has not given the mutex up again, so what the mutex
+// carries is not more than what it will know.
+uint32_t clock_it_will_know(const Thread* t, uint32_t slot) {
+  const volatile void* const mutex = __atomic_load_n(&t->waits_with, __ATOMIC_ACQUIRE);
+  if (mutex == nullptr || __atomic_load_n(&cut_short, __ATOMIC_RELAXED)) return 0;
+  uint32_t const clock = clock_carried_at(mutex, slot);
+  return __atomic_load_n(&t->waits_with, __ATOMIC_ACQUIRE) == mutex ? clock : 0;
+}
+
 uint32_t clock_known_to_all(const Thread* live, uint32_t slot) {
   uint32_t least = ~0u;
   for (const Thread* t = live; t != nullptr; t = t->next_live) {
     if (t->slot == slot) continue;
     uint32_t known = t->clock.get(slot);
+    if (uint32_t const soon = clock_it_will_know(t, slot); soon > known) known = soon;
     if (const Thread* const other = awaited_by(t)) {
       if (other->slot == slot) continue;
       uint32_t const theirs = other->clock.get(slot);

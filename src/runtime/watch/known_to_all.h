@@ -16,6 +16,12 @@
 // knowledge: a signal's handler runs in it, or it is cancelled. Once the program has set up either, waiting
 // threads count as what they are. (What was known to all until then was known to the thread that set it up.)
 //
+// A thread that waits for a condition does nothing before it has the mutex again, and then it knows what the
+// mutex carries: at least what it carries now, because whoever has it in between learns that and hands it on.
+// A pool's idle workers count as knowing what was put into the pool, therefore; otherwise nothing that was
+// done while they slept could be forgotten. The same exceptions as above; and somebody who has the mutex and
+// ignores what it carries.
+//
 // While only two threads can act, because there are no more or because the others wait for one of them,
 // nothing needs to be looked up: what one of them did and the other knows, everybody knows
 // (`both_acting_slots`). It is changed with the registry locked, before a third one starts or after it has

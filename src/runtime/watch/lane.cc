@@ -436,6 +436,16 @@ void thread_not_joined() {
   watch::thread_not_joined(joiner);
 }
 
+void condition_waiting(const volatile void* mutex) {
+  Thread* const thread = synchronising();
+  if (thread != nullptr) __atomic_store_n(&thread->waits_with, mutex, __ATOMIC_RELEASE);
+}
+
+void condition_waited() {
+  Thread* const thread = current_thread;
+  if (thread != nullptr) __atomic_store_n(&thread->waits_with, nullptr, __ATOMIC_RELEASE);
+}
+
 void waits_may_be_cut_short() {
   Thread* const thread = current_thread;
   if (thread == nullptr) return watch::waits_may_be_cut_short();
@@ -551,6 +561,7 @@ void ignore_end(bool reads, bool writes) {
   thread->update_quick();
 }
 void ignore_sync_begin() {
+  waits_may_be_cut_short();  // who ignores what a mutex carries does not hand it on, either
   if (Thread* const thread = current_or_adopt()) {
     ++thread->ignore_sync;
     thread->update_quick();

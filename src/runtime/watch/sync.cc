@@ -59,6 +59,26 @@ void sync_release(Thread* thread, const volatile void* object, bool replace) {
   sync->releaser_slot = 0;
 }
 
+uint32_t clock_carried_at(const volatile void* object, uint32_t slot) {
+  auto const address = reinterpret_cast<uintptr_t>(object);
+  Chunk* const chunk = existing_chunk(address);
+  if (chunk == nullptr) return 0;
+  DhCell* const cell = &chunk->cells[cell_index(address)];
+  DhCell const seen = load_cell(cell);
+  if (!is_fat(seen)) return 0;
+  FatCell* const fat = fat_of(seen);
+  if (!fat->lock.try_lock()) return 0;
+  uint32_t clock = 0;
+  if (fat->owner == cell) {
+    if (const SyncVar* const sync = find_sync(fat, address)) {
+      ClockView const carried = sync->clock.view();
+      if (slot < carried.size) clock = carried.clock[slot];
+    }
+  }
+  fat->lock.unlock();
+  return clock;
+}
+
 void sync_forget(const volatile void* object) {
   auto const address = reinterpret_cast<uintptr_t>(object);
   Chunk* const chunk = existing_chunk(address);

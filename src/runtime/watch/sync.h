@@ -81,5 +81,7 @@ SyncVar* find_sync(FatCell* fat, uintptr_t address);
 void sync_acquire(Thread* thread, const volatile void* object);
 void sync_release(Thread* thread, const volatile void* object, bool replace);
 void sync_forget(const volatile void* object);
+// What an acquirer would learn of `slot` now; 0 if that is not to be had without waiting.
+uint32_t clock_carried_at(const volatile void* object, uint32_t slot);
 
 }  // namespace deadheat::watch

@@ -103,6 +103,8 @@ struct Thread {
   uintptr_t stack_high = 0;
   Thread* joining = nullptr;  // waits for the end of that one, whose `joiner` it is; guarded by the registry
   Thread* joiner = nullptr;
+  // Waits for a condition, and does nothing before it has this mutex again.
+  const volatile void* waits_with = nullptr;
   Thread* next_live = nullptr;  // in the registry
   Thread* previous_live = nullptr;
   uint64_t frames_bytes = 0;

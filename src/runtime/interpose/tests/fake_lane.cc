@@ -236,6 +236,8 @@ ThreadRef* thread_find(pthread_t handle) {
 }
 void thread_joined(ThreadRef*) { note_plain("thread_joined"); }
 void thread_joining(ThreadRef*) {}
+void condition_waiting(const volatile void*) {}
+void condition_waited() {}
 void thread_not_joined() {}
 void waits_may_be_cut_short() {}
 void thread_detached(ThreadRef*) { note_plain("thread_detached"); }

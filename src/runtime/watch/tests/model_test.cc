@@ -84,11 +84,14 @@ class Player {
         access(t, e.kind == EventKind::kWrite, index);
         break;
       case EventKind::kAcquire:
+        t->waits_with = nullptr;
         lock_acquired(t, locks[object % kMaxObjects], false, true,
                       index % 4 != 0 ? kPcInProgram : kPcInLibrary);
         break;
       case EventKind::kRelease:
         lock_releasing(t, locks[object % kMaxObjects]);
+        // Who takes the lock again without having done anything may as well have waited for a condition.
+        if (takes_again(index)) t->waits_with = locks[object % kMaxObjects];
         break;
       case EventKind::kFork:
         actors_.get(static_cast<uint32_t>(object), t);
@@ -108,6 +111,15 @@ class Player {
       default:
         break;
     }
+  }
+
+  bool takes_again(std::size_t release) const {
+    const Event& r = trace_.events[release];
+    for (std::size_t i = release + 1; i < trace_.events.size(); ++i) {
+      const Event& e = trace_.events[i];
+      if (e.thread == r.thread) return e.kind == EventKind::kAcquire && e.object.index() == r.object.index();
+    }
+    return false;
   }
 
   // The fast path as inlined into programs, then the slow ones.
