@@ -19,6 +19,7 @@
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/race_report.h"
+#include "runtime/watch/record_rules.h"
 #include "runtime/watch/shadow.h"
 
 namespace deadheat::watch {
@@ -26,29 +27,6 @@ namespace deadheat::watch {
 bool race_found;
 
 namespace {
-
-using detect::conflict;
-
-// detect::conflict and detect::at_least_as_strong on whole records.
-constexpr bool conflicting(uint64_t a, uint64_t b) {
-  return ((a | b) & Record::kWrite) != 0 && (a & b & Record::kAtomic) == 0;
-}
-constexpr bool as_strong(uint64_t a, uint64_t b) {
-  return (~a & b & Record::kWrite) == 0 && (a & ~b & Record::kAtomic) == 0;
-}
-static_assert(conflicting(Record::kWrite, 0) == conflict({true, false}, {false, false}));
-
-// Is `old` an access of the thread that makes `now`, of the present label? Of one thread the later label is
-// the larger number; labels of other slots are out of reach.
-constexpr bool of_present(uint64_t old, uint64_t now) {
-  return (old & Record::kEpoch) - (now & Record::kEpoch) < (uint64_t{1} << kDhLabelWindowBits);
-}
-
-inline bool covers(const Record& old, const Record& access) {
-  uint64_t const a = old.bits();
-  uint64_t const b = access.bits();
-  return of_present(a, b) && (~a & b & Record::kMask) == 0 && as_strong(a, b);
-}
 
 // Applies `access` to `records`, of which there is room for one more. Returns the new count.
 inline unsigned apply(Thread* thread, Record* records, unsigned count, Record access, uintptr_t granule,
@@ -156,7 +134,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       if ((old.half[0] & 0xff) != 0) records[count++] = unpack_half(old.half[0], stacks.first);
       if ((old.half[1] & 0xff) != 0) records[count++] = unpack_half(old.half[1], stacks.second);
       for (unsigned i = 0; i < count && s->filtered; ++i) {
-        if (covers(records[i], s->access)) return false;
+        if (covers(records[i].bits(), s->access.bits())) return false;
       }
     }
     unsigned const races_before = races->count;
@@ -223,14 +201,14 @@ bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access
   const Record* const records = fat->look_at_records(version, &count);
   if (records == nullptr) return false;
   bool covered = false;
-  for (unsigned i = 0; i < count && !covered; ++i) covered = covers(records[i], access);
+  for (unsigned i = 0; i < count && !covered; ++i) covered = covers(records[i].bits(), access.bits());
   return covered && fat->lock.still(version);
 }
 
 bool covered_in_fat(FatCell* fat, const Record& access) {
   const Record* const records = fat->records();
   for (unsigned i = 0; i < fat->count; ++i) {
-    if (covers(records[i], access)) return true;
+    if (covers(records[i].bits(), access.bits())) return true;
   }
   return false;
 }

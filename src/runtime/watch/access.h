@@ -34,7 +34,7 @@ struct Race {
 // Set before a record goes because it was part of a race (quiet.h).
 extern bool race_found;
 struct Races {
-  static constexpr unsigned kMax = 8;
+  static constexpr unsigned kMax = 64;
   unsigned count = 0;
   union {
     Race race[kMax];  // not initialised: nearly always there is none

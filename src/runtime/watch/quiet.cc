@@ -1,6 +1,7 @@
 #include "runtime/watch/quiet.h"
 
 #include "runtime/platform/syscalls.h"
+#include "runtime/watch/join_in_place.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/quick_inside.h"
 #include "runtime/watch/same_place.h"
@@ -23,14 +24,11 @@ constexpr uint32_t site_of_size(unsigned size) {
   return size | (kWrite ? uint32_t{kWriteSite} : 0) | kAtomicSite;
 }
 
-// What counters come to: the access that stands first, made again, at the same place, with a later label,
-// beside nothing or another atomic one. Then only the label changes.
-constexpr uint64_t kSameAccess =
-    ~uint64_t{0} << (kDhEpochShift + kDhClockBits) | kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff;
-
 // Pairs of stacks whose first is the one of that place.
 __thread SamePlaces first_places __attribute__((tls_model("initial-exec")));
 
+// What counters come to: the access that stands first, made again, at the same place, with a later label,
+// beside nothing or another atomic one. Then only the label changes.
 template <bool kWrite>
 __attribute__((always_inline)) inline bool is_same_access(const DhCell& old, uint64_t floor, Operation what) {
   return ((old.half[0] ^ (floor | kKind<kWrite> | what.mask())) & kSameAccess) == 0 &&
@@ -41,11 +39,6 @@ __attribute__((always_inline)) inline bool is_same_place(const Thread* thread, O
                                                          const DhCell& old) {
   return first_places.has(thread, shape_of(old), pc, site_of_size<kWrite>(what.size()));
 }
-__attribute__((always_inline)) inline DhCell with_label(const DhCell& old, uint64_t floor) {
-  constexpr uint64_t kBelowEpoch = (uint64_t{1} << kDhEpochShift) - 1;
-  return {{(old.half[0] & kBelowEpoch) | floor, old.half[1]}};
-}
-
 // The cell after the access, as quickest_access (quick.h) finds it for plain ones; false if the tables do not
 // have it. REQUIRES: the thread is inside the runtime.
 template <bool kWrite>
@@ -123,30 +116,50 @@ bool enter_granule_slowly(Thread* thread, uintptr_t address, Operation what, uin
   return false;
 }
 
-// In a long cell, under its lock. False, with nothing done: something is carried there, or it is short now.
-// REQUIRES: the thread is inside the runtime.
-bool change_in_long(Thread* thread, uintptr_t address, uint64_t operand, Change change, Operation what,
-                    uintptr_t pc, DhCell* cell, uint64_t* value) {
-  FatCell* const fat = lock_existing_fat(cell);
-  if (fat == nullptr) return false;
-  if (fat->has_syncs) {
-    fat->lock.unlock();
-    return false;
-  }
-  *value = change(address, operand);
-  Record access = atomic_record(thread, true, static_cast<uint8_t>(what.mask()));
-  if (covered_in_fat(fat, access)) {
-    fat->lock.unlock();
-    return true;
-  }
-  access.stack = site_stack(thread, pc, site_of_size<true>(what.size()));
-  thread->span.note_used();
+// The FatCell of a long cell where nothing is carried, locked; null if that is not so.
+__attribute__((always_inline)) inline FatCell* lock_quiet(const DhCell* cell) {
+  DhCell const seen = load_cell(cell);
+  if (__builtin_expect(!is_fat(seen) || is_by_pointer(seen), 0)) return nullptr;
+  FatCell* const fat = fat_of(seen);
+  fat->lock.lock();
+  if (__builtin_expect(fat->owner == cell && !fat->has_syncs, 1)) return fat;
+  fat->lock.unlock();
+  return nullptr;
+}
+
+template <bool kWrite>
+__attribute__((noinline)) void record_and_unlock(Thread* thread, FatCell* fat, uintptr_t address,
+                                                 Operation what, uintptr_t pc) {
+  Record access = atomic_record(thread, kWrite, static_cast<uint8_t>(what.mask()));
   Races races;
-  record_in_fat(thread, fat, granule_of(address), access, &races);
+  if (!covered_in_fat(fat, access)) {
+    access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
+    thread->span.note_used();
+    record_in_fat(thread, fat, granule_of(address), access, &races);
+  }
   unlock_fat(thread, fat);
-  if (__builtin_expect(races.count != 0, 0))
-    tell_races(thread, {address, what.size(), AccessType::kAtomicWrite, pc}, &races);
-  return true;
+  if (__builtin_expect(races.count != 0, 0)) {
+    tell_races(thread,
+               {address, what.size(), kWrite ? AccessType::kAtomicWrite : AccessType::kAtomicRead, pc},
+               &races);
+  }
+}
+
+// Records the access in a FatCell that is locked, and unlocks it.
+template <bool kWrite>
+__attribute__((always_inline)) inline void note_and_unlock(Thread* thread, FatCell* fat, uintptr_t address,
+                                                           Operation what, uintptr_t pc) {
+  constexpr uint64_t kKindOfRecord = (kWrite ? Record::kWrite : 0) | Record::kAtomic;
+  quick::Place place;
+  if (__builtin_expect(
+          !quick::find_place(thread, pc, site_of_size<kWrite>(what.size()), &place) ||
+              join_in_place(thread, fat, thread->epoch().bits() | what.record_mask() | kKindOfRecord,
+                            place.stack) == InPlace::kNo,
+          0)) {
+    return record_and_unlock<kWrite>(thread, fat, address, what, pc);
+  }
+  thread->span.note_used();
+  fat->lock.unlock();
 }
 
 template <bool kStore>
@@ -163,8 +176,6 @@ __attribute__((noinline)) uint64_t change_slowly(uintptr_t address, uint64_t ope
       value = change(address, operand);
       leave_granule(thread);
       done = true;
-    } else {
-      done = change_in_long(thread, address, operand, change, what, pc, cell, &value);
     }
     if (done) {
       ++thread->statistics.atomics;
@@ -180,6 +191,22 @@ __attribute__((noinline)) uint64_t change_slowly(uintptr_t address, uint64_t ope
   return value;
 }
 
+// In a long cell, under its lock. REQUIRES: the thread is inside the runtime.
+template <bool kStore>
+__attribute__((noinline)) uint64_t change_in_long(uintptr_t address, uint64_t operand, Change change,
+                                                  Operation what, uintptr_t pc, DhCell* cell) {
+  Thread* const thread = current_thread;
+  FatCell* const fat = __builtin_expect(thread->fence_release.empty(), 1) ? lock_quiet(cell) : nullptr;
+  if (__builtin_expect(fat == nullptr, 0)) {
+    leave_quickly(thread, 0);
+    return change_slowly<kStore>(address, operand, change, what, pc, cell);
+  }
+  ++thread->statistics.atomics;
+  uint64_t const value = change(address, operand);
+  note_and_unlock<true>(thread, fat, address, what, pc);
+  return leave_quickly(thread, value);
+}
+
 template <bool kStore>
 __attribute__((always_inline)) inline uint64_t change_quietly(uintptr_t address, uint64_t operand,
                                                               Change change, Operation what, uintptr_t pc,
@@ -190,6 +217,7 @@ __attribute__((always_inline)) inline uint64_t change_quietly(uintptr_t address,
   // From here on no handler of a signal can give the thread another label.
   uint64_t const floor = thread->hot->floor;
   DhCell const old = load_halves(cell);
+  if (is_fat(old)) return change_in_long<kStore>(address, operand, change, what, pc, cell);
   if (__builtin_expect(!is_same_access<true>(old, floor, what), 0) ||
       __builtin_expect(!thread->fence_release.empty(), 0)) {
     leave_quickly(thread, 0);
@@ -297,6 +325,30 @@ __attribute__((always_inline)) inline uint64_t load_recorded(Thread* thread, uin
   }
   return leave_quickly(thread, value);
 }
+// Loads of the present label from long cells, some of them: address and floor. The first one is not covered,
+// usually, but the next ones are, and take no lock.
+constexpr unsigned kRecentLoads = 16;
+__thread uint64_t recent_loads[kRecentLoads] __attribute__((tls_model("initial-exec")));
+
+template <class T>
+__attribute__((noinline)) uint64_t load_slowly(uintptr_t address, Operation what, uintptr_t pc, DhCell* cell);
+
+// In a long cell, under its lock: what is loaded then carries nothing if nothing is carried there.
+// REQUIRES: the thread is inside the runtime.
+template <class T>
+__attribute__((noinline)) uint64_t load_in_long(uintptr_t address, Operation what, uintptr_t pc,
+                                                DhCell* cell) {
+  Thread* const thread = current_thread;
+  uint64_t* const recent = &recent_loads[address % kRecentLoads];
+  uint64_t const this_one = address ^ thread->hot->floor;
+  FatCell* const fat = __builtin_expect(*recent != this_one, 1) ? lock_quiet(cell) : nullptr;
+  *recent = this_one;
+  if (__builtin_expect(fat == nullptr, 0)) return load_slowly<T>(address, what, pc, cell);
+  T const value = __atomic_load_n(reinterpret_cast<const volatile T*>(address), __ATOMIC_SEQ_CST);
+  note_and_unlock<false>(thread, fat, address, what, pc);
+  return leave_quickly(thread, value);
+}
+
 template <class T>
 __attribute__((noinline)) uint64_t load_slowly(uintptr_t address, Operation what, uintptr_t pc,
                                                DhCell* cell) {
@@ -315,6 +367,7 @@ uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cel
   ++thread->statistics.atomics;
   DhCell const old = load_halves(cell);
   uint64_t const floor = thread->hot->floor;
+  if (is_fat(old)) return load_in_long<T>(address, what, pc, cell);
   if (!is_same_access<false>(old, floor, what) || !is_same_place<false>(thread, what, pc, old) ||
       !compare_and_swap_cell(cell, old, with_label(old, floor))) {
     return load_slowly<T>(address, what, pc, cell);
