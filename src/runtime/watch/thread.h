@@ -10,6 +10,7 @@
 #include "runtime/platform/cache_line.h"
 #include "runtime/watch/epoch.h"
 #include "runtime/watch/lock_places.h"
+#include "runtime/watch/places_again.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/vector_clock.h"
 #include "runtime/watch/walked.h"
@@ -113,6 +114,7 @@ struct Thread {
 
   InternCache cache;
   QuickCache quick;
+  PlacesAgain places_again;
   LockPlaces lock_places;
   SyncHints sync_hints;
   WalkedRanges walked;

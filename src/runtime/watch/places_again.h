@@ -1,0 +1,36 @@
+// Where accesses are made again and again (again.h): one table per thread, direct-mapped.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/watch/stacks.h"
+
+namespace deadheat::watch {
+
+struct PlacesAgain {
+  // The first stack of the pair `shape` is that of an access at `pc`, called from `frames`, under `locks`.
+  // Who makes an access, the pc alone tells: what is called there is always the same hook.
+  struct Entry {
+    uintptr_t pc;
+    StackId frames;
+    LocksetId locks;
+    ShapeId shape;  // 0: nothing known here
+  };
+  static constexpr unsigned kEntries = 512;
+  Entry entry[kEntries];
+
+  // Whether to learn what is not known here: a location that is read in turn at several places is asked about
+  // again and again, for nothing. One of four times, and not at regular intervals, which might be those of a
+  // loop.
+  bool shall_learn() {
+    wanted += 0x9E3779B1u;
+    return wanted < 1u << 30;
+  }
+  uint32_t wanted = 0;
+
+  static constexpr uint32_t index(uintptr_t pc, ShapeId shape) {
+    return (static_cast<uint32_t>(pc) ^ shape) % kEntries;
+  }
+};
+
+}  // namespace deadheat::watch
