@@ -1,18 +1,26 @@
-// A plain access that was made before, at the same place, and is made again with a later label: loops whose
-// threads release something in every turn consist of these. Only the label of the record changes, so neither
-// the place nor the pair of stacks needs to be looked up. The rules are those of quick::change_of, for the
-// case that the record stands first, and alone or, if it is a read, beside a read of another thread which
-// this one does not know of.
+// Plain accesses that only change the record that stands first in their cell, because it was made at the same
+// place: by the same thread, of the same kind, and either to the same bytes with an earlier label, or to
+// other bytes with the present one. Loops whose threads release something in every turn consist of the
+// former, loops over bytes and halves of words of the latter. The number of the pair of stacks stays the
+// same then, so neither the place nor the pair needs to be looked up.
+//
+// The rules are those of quick::change_of, for the case that the record stands alone or, if it is a read,
+// beside a read of another thread which this one does not know of.
 #pragma once
 
 #include <stdint.h>
 
 #include "runtime/abi.h"
 #include "runtime/watch/quick.h"
-#include "runtime/watch/same_place.h"
 #include "runtime/watch/thread.h"
 
 namespace deadheat::watch {
+
+// Of the difference of such a record and the access: what must be 0. Of one to the same bytes, and of one
+// with the same label.
+constexpr uint64_t kSameBytes =
+    ~uint64_t{0} << (kDhEpochShift + kDhClockBits) | kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff;
+constexpr uint64_t kSameLabel = ~(kHalfShape | 0xff);
 
 enum class Again {
   kDone,
@@ -24,14 +32,15 @@ enum class Again {
 // change the table. It adds whole entries, so that one whose shape is the same before and after the rest was
 // compared is either unchanged or about the same shape.
 // REQUIRES: thread->may_be_quick()
-template <bool kWrite>
+template <bool kWrite, uint64_t kSame>
 __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell* cell, uint64_t bytes,
                                                          uintptr_t pc) {
   platform::want_line(cell);
   uint64_t const floor = thread->hot->floor;
   DhCell const old = load_halves(cell);
   auto const [h0, h1] = old.half;
-  if (((h0 ^ (floor | (kWrite ? kDhWriteBit : 0) | bytes)) & kSameAccess) != 0) return Again::kNo;
+  uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | bytes;
+  if (((h0 ^ now) & kSame) != 0) return Again::kNo;
   if ((h1 & 0xff) != 0 && (kWrite || (h1 & kDhWriteBit) != 0 || quick::ordered(thread, h1)))
     return Again::kNo;
   ShapeId const shape = shape_of(old);
@@ -43,7 +52,9 @@ __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell*
   }
   __asm__ volatile("" : : : "memory");
   if (__builtin_expect(entry.shape != shape, 0)) return Again::kNo;
-  return quick::store(thread, cell, old, with_label(old, floor)) ? Again::kDone : Again::kNo;
+  uint64_t const next =
+      kSame == kSameLabel ? h0 | bytes : (h0 & ((uint64_t{1} << kDhEpochShift) - 1)) | floor;
+  return quick::store(thread, cell, old, {{next, h1}}) ? Again::kDone : Again::kNo;
 }
 
 // Remembers the place for the next time, if it is the one of the record that stands first.

@@ -212,8 +212,8 @@ DH_C DH_SLOW void deadheat_read_slow(const void* address, const DhCell* cell, ui
 DH_C DH_SLOW void deadheat_write_slow(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
   write_not_alone(address, cell, bytes, value, DH_PC);
 }
-// An access that was made before and is made again with a later label: few registers, and so the shortest way
-// (again.h). The others are entered as if by the program.
+// An access that was made at the same place before: few registers, and so the shortest way (again.h). The
+// others are entered as if by the program.
 DH_C DH_SLOW void deadheat_read_learn(const void* address, const DhCell* cell, uint64_t bytes) {
   learn_again(current_thread, cell, DH_PC, kHookSite);
   read_not_alone(address, cell, bytes, DH_PC);
@@ -222,50 +222,58 @@ DH_C DH_SLOW void deadheat_write_learn(void* address, const DhCell* cell, uint64
   learn_again(current_thread, cell, DH_PC, kHookSite | kWriteSite);
   write_not_alone(address, cell, bytes, value, DH_PC);
 }
-DH_C DH_SLOW void deadheat_read_again(const void* address, const DhCell* cell, uint64_t bytes) {
-  Thread* const thread = current_thread;
-  if (may_be_quick(thread)) {
-    switch (access_again<false>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {
-      case Again::kDone:
-        return;
-      case Again::kUnknown:
-        __attribute__((musttail)) return deadheat_read_learn(address, cell, bytes);
-      case Again::kNo:
-        break;
-    }
+#define DH_READ_AGAIN(name, same)                                                           \
+  DH_C DH_SLOW void name(const void* address, const DhCell* cell, uint64_t bytes) {         \
+    Thread* const thread = current_thread;                                                  \
+    if (may_be_quick(thread)) {                                                             \
+      switch (access_again<false, same>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) { \
+        case Again::kDone:                                                                  \
+          return;                                                                           \
+        case Again::kUnknown:                                                               \
+          __attribute__((musttail)) return deadheat_read_learn(address, cell, bytes);       \
+        case Again::kNo:                                                                    \
+          break;                                                                            \
+      }                                                                                     \
+    }                                                                                       \
+    __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);              \
   }
-  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
-}
-DH_C DH_SLOW void deadheat_write_again(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
-  Thread* const thread = current_thread;
-  if (may_be_quick(thread)) {
-    switch (access_again<true>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {
-      case Again::kDone:
-        return;
-      case Again::kUnknown:
-        __attribute__((musttail)) return deadheat_write_learn(address, cell, bytes, value);
-      case Again::kNo:
-        break;
-    }
+#define DH_WRITE_AGAIN(name, same)                                                            \
+  DH_C DH_SLOW void name(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) { \
+    Thread* const thread = current_thread;                                                    \
+    if (may_be_quick(thread)) {                                                               \
+      switch (access_again<true, same>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {    \
+        case Again::kDone:                                                                    \
+          return;                                                                             \
+        case Again::kUnknown:                                                                 \
+          __attribute__((musttail)) return deadheat_write_learn(address, cell, bytes, value); \
+        case Again::kNo:                                                                      \
+          break;                                                                              \
+      }                                                                                       \
+    }                                                                                         \
+    __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);        \
   }
-  __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
-}
-// Which of the two, decided with the only register that need not be kept: the first half of the cell and the
-// floor must be the same but for label and stack, as in kSameAccess. For a write, 8 is the bit that h0 has
-// more than the floor and the bytes.
-#define DH_SLOW_ENTRY(slow, again, kind)                                             \
-  "cmpb $0, deadheat_alone(%rip)\n\tjne 1f\n\t"                                      \
-  "test %rsi, %rsi\n\tje " slow                                                      \
-  "\n\tmov __dh_hot@gottpoff(%rip), %r11\n\tmov %fs:(%r11), %r11\n\t"                \
-  "xor (%rsi), %r11\n\txor %rdx, %r11\n\t" kind "test $0x4003ff, %r11d\n\tjne " slow \
-  "\n\tshr $47, %r11\n\tje " again "\n\tjmp " slow "\n1:\tret"
-static_assert(kSameAccess == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
+DH_READ_AGAIN(deadheat_read_again, kSameBytes)
+DH_READ_AGAIN(deadheat_read_more, kSameLabel)
+DH_WRITE_AGAIN(deadheat_write_again, kSameBytes)
+DH_WRITE_AGAIN(deadheat_write_more, kSameLabel)
+
+// Which of them, decided with the only register that need not be kept. `kind` adds the bit of a write.
+#define DH_SLOW_ENTRY(access, kind)                                                                          \
+  "cmpb $0, deadheat_alone(%rip)\n\tjne 1f\n\t"                                                              \
+  "test %rsi, %rsi\n\tje deadheat_" access                                                                   \
+  "_slow\n\tmov __dh_hot@gottpoff(%rip), %r11\n\tmov %fs:(%r11), %r11\n\t"                                   \
+  "xor (%rsi), %r11\n\txor %rdx, %r11\n\t" kind                                                              \
+  "test $0x4003ff, %r11d\n\tjne 2f\n\tshr $47, %r11\n\tje deadheat_" access "_again\n\tjmp deadheat_" access \
+  "_slow\n2:\ttest $0x400300, %r11d\n\tjne deadheat_" access "_slow\n\tshr $23, %r11\n\tje deadheat_" access \
+  "_more\n\tjmp deadheat_" access "_slow\n1:\tret"
+static_assert(kSameBytes == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
+static_assert(kSameLabel == (~uint64_t{0} << 23 | 0x400300));
 static_assert(__builtin_offsetof(DhHot, floor) == 0);
 __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t) {
-  __asm__(DH_SLOW_ENTRY("deadheat_read_slow", "deadheat_read_again", ""));
+  __asm__(DH_SLOW_ENTRY("read", ""));
 }
 __attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint64_t) {
-  __asm__(DH_SLOW_ENTRY("deadheat_write_slow", "deadheat_write_again", "btc $8, %r11\n\t"));
+  __asm__(DH_SLOW_ENTRY("write", "btc $8, %r11\n\t"));
 }
 DH_C DH_SLOW void deadheat_read_across(const void* address, uint32_t size) {
   read_across(address, size, DH_PC);
