@@ -28,9 +28,21 @@ enum class Again {
   kUnknown,  // perhaps: learn_again
 };
 
-// Unless it is kDone, nothing was done. No lock, nothing marked: a handler of a signal may run in between and
-// change the table. It adds whole entries, so that one whose shape is the same before and after the rest was
-// compared is either unchanged or about the same shape.
+// kDone: the access is made at the place of that record. No lock, nothing marked: a handler of a signal may
+// run in between and change the table. It adds whole entries, so that one whose shape is the same before and
+// after the rest was compared is either unchanged or about the same shape.
+__attribute__((always_inline)) inline Again find_place_again(Thread* thread, uint32_t shape, uintptr_t pc) {
+  const PlacesAgain::Entry& entry = thread->places_again.entry[PlacesAgain::index(pc, shape)];
+  if (__builtin_expect(entry.shape != shape, 0) || __builtin_expect(entry.pc != pc, 0) ||
+      __builtin_expect(entry.frames != thread->hot->next_frame[-1].context, 0) ||
+      __builtin_expect(entry.locks != thread->lockset, 0)) {
+    return thread->places_again.shall_learn() ? Again::kUnknown : Again::kNo;
+  }
+  __asm__ volatile("" : : : "memory");
+  return __builtin_expect(entry.shape != shape, 0) ? Again::kNo : Again::kDone;
+}
+
+// Unless it is kDone, nothing was done.
 // REQUIRES: thread->may_be_quick()
 template <bool kWrite, uint64_t kSame>
 __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell* cell, uint64_t bytes,
@@ -43,21 +55,32 @@ __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell*
   if (((h0 ^ now) & kSame) != 0) return Again::kNo;
   if ((h1 & 0xff) != 0 && (kWrite || (h1 & kDhWriteBit) != 0 || quick::ordered(thread, h1)))
     return Again::kNo;
-  ShapeId const shape = shape_of(old);
-  const PlacesAgain::Entry& entry = thread->places_again.entry[PlacesAgain::index(pc, shape)];
-  if (__builtin_expect(entry.shape != shape, 0) || __builtin_expect(entry.pc != pc, 0) ||
-      __builtin_expect(entry.frames != thread->hot->next_frame[-1].context, 0) ||
-      __builtin_expect(entry.locks != thread->lockset, 0)) {
-    return thread->places_again.shall_learn() ? Again::kUnknown : Again::kNo;
-  }
-  __asm__ volatile("" : : : "memory");
-  if (__builtin_expect(entry.shape != shape, 0)) return Again::kNo;
+  Again const found = find_place_again(thread, shape_of(old), pc);
+  if (found != Again::kDone) return found;
   uint64_t const next =
       kSame == kSameLabel ? h0 | bytes : (h0 & ((uint64_t{1} << kDhEpochShift) - 1)) | floor;
   return quick::store(thread, cell, old, {{next, h1}}) ? Again::kDone : Again::kNo;
 }
 
-// Remembers the place for the next time, if it is the one of the record that stands first.
+// The same for a read whose record stands second, behind a plain write of this thread, which stays what it
+// is: what is written now and then and read in every turn. REQUIRES: thread->may_be_quick()
+__attribute__((always_inline)) inline Again read_second_again(Thread* thread, DhCell* cell, uint64_t bytes,
+                                                              uintptr_t pc) {
+  platform::want_line(cell);
+  uint64_t const floor = thread->hot->floor;
+  DhCell const old = load_halves(cell);
+  auto const [h0, h1] = old.half;
+  if ((((h0 ^ (floor | kDhWriteBit)) & (kSameBytes & ~uint64_t{0xff})) |
+       ((h1 ^ (floor | bytes)) & kSameBytes)) != 0) {
+    return Again::kNo;
+  }
+  Again const found = find_place_again(thread, shape_of(old) | PlacesAgain::kSecond, pc);
+  if (found != Again::kDone) return found;
+  uint64_t const next = (h1 & ((uint64_t{1} << kDhEpochShift) - 1)) | floor;
+  return quick::store(thread, cell, old, {{h0, next}}) ? Again::kDone : Again::kNo;
+}
+
+// Remembers the place for the next time, if it is the one of a record that stands there.
 __attribute__((noinline, preserve_most)) void learn_again(Thread* thread, const DhCell* cell, uintptr_t pc,
                                                           uint32_t size_and_kind);
 

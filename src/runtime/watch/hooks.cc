@@ -6,7 +6,6 @@
 #include "runtime/platform/options.h"
 #include "runtime/platform/print.h"
 #include "runtime/watch/access.h"
-#include "runtime/watch/again.h"
 #include "runtime/watch/covered.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/library_frames.h"
@@ -205,75 +204,12 @@ __attribute__((always_inline)) inline void write_across(void* address, uint32_t 
 }
 }  // namespace
 
-// While nobody else is there it is over after three instructions, before any register is saved.
+// Behind __dh_read_slow and __dh_write_slow (slow_entry.cc).
 DH_C DH_SLOW void deadheat_read_slow(const void* address, const DhCell* cell, uint64_t bytes) {
   read_not_alone(address, cell, bytes, DH_PC);
 }
 DH_C DH_SLOW void deadheat_write_slow(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
   write_not_alone(address, cell, bytes, value, DH_PC);
-}
-// An access that was made at the same place before: few registers, and so the shortest way (again.h). The
-// others are entered as if by the program.
-DH_C DH_SLOW void deadheat_read_learn(const void* address, const DhCell* cell, uint64_t bytes) {
-  learn_again(current_thread, cell, DH_PC, kHookSite);
-  read_not_alone(address, cell, bytes, DH_PC);
-}
-DH_C DH_SLOW void deadheat_write_learn(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
-  learn_again(current_thread, cell, DH_PC, kHookSite | kWriteSite);
-  write_not_alone(address, cell, bytes, value, DH_PC);
-}
-#define DH_READ_AGAIN(name, same)                                                           \
-  DH_C DH_SLOW void name(const void* address, const DhCell* cell, uint64_t bytes) {         \
-    Thread* const thread = current_thread;                                                  \
-    if (may_be_quick(thread)) {                                                             \
-      switch (access_again<false, same>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) { \
-        case Again::kDone:                                                                  \
-          return;                                                                           \
-        case Again::kUnknown:                                                               \
-          __attribute__((musttail)) return deadheat_read_learn(address, cell, bytes);       \
-        case Again::kNo:                                                                    \
-          break;                                                                            \
-      }                                                                                     \
-    }                                                                                       \
-    __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);              \
-  }
-#define DH_WRITE_AGAIN(name, same)                                                            \
-  DH_C DH_SLOW void name(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) { \
-    Thread* const thread = current_thread;                                                    \
-    if (may_be_quick(thread)) {                                                               \
-      switch (access_again<true, same>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {    \
-        case Again::kDone:                                                                    \
-          return;                                                                             \
-        case Again::kUnknown:                                                                 \
-          __attribute__((musttail)) return deadheat_write_learn(address, cell, bytes, value); \
-        case Again::kNo:                                                                      \
-          break;                                                                              \
-      }                                                                                       \
-    }                                                                                         \
-    __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);        \
-  }
-DH_READ_AGAIN(deadheat_read_again, kSameBytes)
-DH_READ_AGAIN(deadheat_read_more, kSameLabel)
-DH_WRITE_AGAIN(deadheat_write_again, kSameBytes)
-DH_WRITE_AGAIN(deadheat_write_more, kSameLabel)
-
-// Which of them, decided with the only register that need not be kept. `kind` adds the bit of a write.
-#define DH_SLOW_ENTRY(access, kind)                                                                          \
-  "cmpb $0, deadheat_alone(%rip)\n\tjne 1f\n\t"                                                              \
-  "test %rsi, %rsi\n\tje deadheat_" access                                                                   \
-  "_slow\n\tmov __dh_hot@gottpoff(%rip), %r11\n\tmov %fs:(%r11), %r11\n\t"                                   \
-  "xor (%rsi), %r11\n\txor %rdx, %r11\n\t" kind                                                              \
-  "test $0x4003ff, %r11d\n\tjne 2f\n\tshr $47, %r11\n\tje deadheat_" access "_again\n\tjmp deadheat_" access \
-  "_slow\n2:\ttest $0x400300, %r11d\n\tjne deadheat_" access "_slow\n\tshr $23, %r11\n\tje deadheat_" access \
-  "_more\n\tjmp deadheat_" access "_slow\n1:\tret"
-static_assert(kSameBytes == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
-static_assert(kSameLabel == (~uint64_t{0} << 23 | 0x400300));
-static_assert(__builtin_offsetof(DhHot, floor) == 0);
-__attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t) {
-  __asm__(DH_SLOW_ENTRY("read", ""));
-}
-__attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint64_t) {
-  __asm__(DH_SLOW_ENTRY("write", "btc $8, %r11\n\t"));
 }
 DH_C DH_SLOW void deadheat_read_across(const void* address, uint32_t size) {
   read_across(address, size, DH_PC);

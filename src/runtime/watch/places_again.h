@@ -8,14 +8,16 @@
 namespace deadheat::watch {
 
 struct PlacesAgain {
-  // The first stack of the pair `shape` is that of an access at `pc`, called from `frames`, under `locks`.
+  // The first stack of the pair `shape`, or with kSecond the second one, is that of an access at `pc`, called
+  // from `frames`, under `locks`.
   // Who makes an access, the pc alone tells: what is called there is always the same hook.
   struct Entry {
     uintptr_t pc;
     StackId frames;
     LocksetId locks;
-    ShapeId shape;  // 0: nothing known here
+    uint32_t shape;  // 0: nothing known here
   };
+  static constexpr uint32_t kSecond = 1u << 31;
   static constexpr unsigned kEntries = 512;
   Entry entry[kEntries];
 
@@ -28,7 +30,7 @@ struct PlacesAgain {
   }
   uint32_t wanted = 0;
 
-  static constexpr uint32_t index(uintptr_t pc, ShapeId shape) {
+  static constexpr uint32_t index(uintptr_t pc, uint32_t shape) {
     return (static_cast<uint32_t>(pc) ^ shape) % kEntries;
   }
 };

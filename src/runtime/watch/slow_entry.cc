@@ -1,0 +1,126 @@
+// __dh_read_slow and __dh_write_slow: which way does an access go that the inlined hook did not find covered?
+//
+// While nobody else is there it is over after three instructions. What again.h is about needs few registers,
+// and so is a way of its own. Which one it is, is decided before any register is saved.
+#include "runtime/abi.h"
+#include "runtime/watch/again.h"
+#include "runtime/watch/quick.h"
+#include "runtime/watch/thread.h"
+
+using namespace deadheat::watch;
+
+// For all others. The program's return address is theirs, because they are entered by jumps (hooks.cc).
+DH_C DH_SLOW void deadheat_read_slow(const void* address, const DhCell* cell, uint64_t bytes);
+DH_C DH_SLOW void deadheat_write_slow(void* address, const DhCell* cell, uint64_t bytes, uint64_t value);
+
+#define DH_PC reinterpret_cast<uintptr_t>(__builtin_return_address(0))
+
+namespace {
+template <Again (*kAgain)(Thread*, DhCell*, uint64_t, uintptr_t)>
+__attribute__((always_inline)) inline Again try_again(const DhCell* cell, uint64_t bytes, uintptr_t pc) {
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread == nullptr || !thread->may_be_quick(), 0)) return Again::kNo;
+  return kAgain(thread, const_cast<DhCell*>(cell), bytes, pc);
+}
+}  // namespace
+
+DH_C DH_SLOW void deadheat_read_learn(const void* address, const DhCell* cell, uint64_t bytes) {
+  learn_again(current_thread, cell, DH_PC, kHookSite);
+  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
+}
+DH_C DH_SLOW void deadheat_write_learn(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
+  learn_again(current_thread, cell, DH_PC, kHookSite | kWriteSite);
+  __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
+}
+
+#define DH_READ_AGAIN(name, again)                                                  \
+  DH_C DH_SLOW void name(const void* address, const DhCell* cell, uint64_t bytes) { \
+    Again const done = try_again<again>(cell, bytes, DH_PC);                        \
+    if (done == Again::kDone) return;                                               \
+    if (done == Again::kNo) __attribute__                                           \
+      ((musttail)) return deadheat_read_slow(address, cell, bytes);                 \
+    __attribute__((musttail)) return deadheat_read_learn(address, cell, bytes);     \
+  }
+#define DH_WRITE_AGAIN(name, again)                                                           \
+  DH_C DH_SLOW void name(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) { \
+    Again const done = try_again<again>(cell, bytes, DH_PC);                                  \
+    if (done == Again::kDone) return;                                                         \
+    if (done == Again::kNo) __attribute__                                                     \
+      ((musttail)) return deadheat_write_slow(address, cell, bytes, value);                   \
+    __attribute__((musttail)) return deadheat_write_learn(address, cell, bytes, value);       \
+  }
+DH_READ_AGAIN(deadheat_read_again, (access_again<false, kSameBytes>))
+DH_READ_AGAIN(deadheat_read_more, (access_again<false, kSameLabel>))
+DH_READ_AGAIN(deadheat_read_second, read_second_again)
+DH_WRITE_AGAIN(deadheat_write_again, (access_again<true, kSameBytes>))
+DH_WRITE_AGAIN(deadheat_write_more, (access_again<true, kSameLabel>))
+
+// Decided with the only register that need not be kept: by the difference of a record of the cell (%rsi) and
+// the access (the floor, the bytes in %rdx, for a write its bit).
+static_assert(kSameBytes == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
+static_assert(kSameLabel == (~uint64_t{0} << 23 | 0x400300));
+static_assert(__builtin_offsetof(DhHot, floor) == 0);
+
+// clang-format off
+__attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t) {
+  __asm__(
+      "cmpb $0, deadheat_alone(%rip)\n"
+      "jne 9f\n"
+      "test %rsi, %rsi\n"
+      "je deadheat_read_slow\n"
+      "mov __dh_hot@gottpoff(%rip), %r11\n"
+      "mov %fs:(%r11), %r11\n"
+      "xor (%rsi), %r11\n"
+      "xor %rdx, %r11\n"
+      "test $0x4003ff, %r11d\n"
+      "jne 1f\n"
+      "shr $47, %r11\n"
+      "je deadheat_read_again\n"
+      "jmp deadheat_read_slow\n"
+      // Not the same bytes, or not of the same kind.
+      "1: test $0x400300, %r11d\n"
+      "jne 2f\n"
+      "shr $23, %r11\n"
+      "je deadheat_read_more\n"
+      "jmp deadheat_read_slow\n"
+      // The first one is of another kind. If it is a plain write of this thread: the second one.
+      "2: btc $8, %r11\n"
+      "test $0x400300, %r11d\n"
+      "jne deadheat_read_slow\n"
+      "shr $47, %r11\n"
+      "jne deadheat_read_slow\n"
+      "mov __dh_hot@gottpoff(%rip), %r11\n"
+      "mov %fs:(%r11), %r11\n"
+      "xor 8(%rsi), %r11\n"
+      "xor %rdx, %r11\n"
+      "test $0x4003ff, %r11d\n"
+      "jne deadheat_read_slow\n"
+      "shr $47, %r11\n"
+      "je deadheat_read_second\n"
+      "jmp deadheat_read_slow\n"
+      "9: ret");
+}
+__attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint64_t) {
+  __asm__(
+      "cmpb $0, deadheat_alone(%rip)\n"
+      "jne 9f\n"
+      "test %rsi, %rsi\n"
+      "je deadheat_write_slow\n"
+      "mov __dh_hot@gottpoff(%rip), %r11\n"
+      "mov %fs:(%r11), %r11\n"
+      "xor (%rsi), %r11\n"
+      "xor %rdx, %r11\n"
+      "btc $8, %r11\n"
+      "test $0x4003ff, %r11d\n"
+      "jne 1f\n"
+      "shr $47, %r11\n"
+      "je deadheat_write_again\n"
+      "jmp deadheat_write_slow\n"
+      "1: test $0x400300, %r11d\n"
+      "jne deadheat_write_slow\n"
+      "shr $23, %r11\n"
+      "je deadheat_write_more\n"
+      "jmp deadheat_write_slow\n"
+      "9: ret");
+}
+// clang-format on
