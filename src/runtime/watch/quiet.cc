@@ -39,6 +39,15 @@ __attribute__((always_inline)) inline bool is_same_place(const Thread* thread, O
                                                          const DhCell& old) {
   return first_places.has(thread, shape_of(old), pc, site_of_size<kWrite>(what.size()));
 }
+// Do bytes join others that were touched at the same place? Then the pair of stacks stays what it is,
+// whatever the bytes are: combinations of bytes are too many for the table of pairs.
+__attribute__((always_inline)) inline bool joins_its_own(const DhCell& old, const quick::Change& change,
+                                                         StackId stack) {
+  auto const move = static_cast<Move>(change.how & 7);
+  if (move == Move::kIntoFirst) return shape_stacks(shape_of(old)).first == stack;
+  return move == Move::kIntoSecond && shape_stacks(shape_of(old)).second == stack;
+}
+
 // The cell after the access, as quickest_access (quick.h) finds it for plain ones; false if the tables do not
 // have it. REQUIRES: the thread is inside the runtime.
 template <bool kWrite>
@@ -54,6 +63,9 @@ __attribute__((always_inline)) inline bool find_next(const Thread* thread, uintp
   if (change.how == quick::kAlone) {
     *next = {{change.first | place.alone_in_half[0], place.alone_in_half[1]}};
     if ((old.half[0] | old.half[1]) == 0) note_touched(existing_chunk(address), cell_index(address));
+  } else if (joins_its_own(old, change, place.stack)) {
+    *next = {{change.first, change.second != 0 ? change.second : old.half[1]}};
+    return true;
   } else {
     if (!quick::find_pair(thread, old, change.how, place.stack, change.first, change.second, next))
       return false;
