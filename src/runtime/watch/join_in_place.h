@@ -15,19 +15,26 @@ namespace deadheat::watch {
 
 enum class InPlace { kCovered, kJoined, kNo };
 
-// Tells the hooks that the record of `now` has the bytes of `now`, too. The cell repeats records, perhaps not
-// all their bytes: what it says covers what the record covers. Each half is true by itself, and the name of
-// the FatCell in it stays, so that no other thread can see anything wrong between the two.
-// REQUIRES: the FatCell is locked, and has no syncs. `bytes`: all those of the record.
-__attribute__((always_inline)) inline void show_joined(DhCell* cell, uint64_t now, uint64_t bytes) {
-  constexpr uint64_t kBesides = kHalfShape | kDhLongBit | 0xff;
-  uint64_t const half = (now & Record::kEpoch) << kDhEpochShift |
-                        ((now & Record::kWrite) != 0 ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit | bytes;
+// Tells the hooks of the record `mine`, if it is a read or they know of it already. A write covers loads, but
+// who changes marks loads them first, and the record of the reads has these bytes, too. One half for each of
+// two threads, if possible. The cell repeats records, perhaps not all their bytes: what it says covers what
+// the record covers. Each half is true by itself, and the name of the FatCell in it stays, so that no other
+// thread can see anything wrong between the two. REQUIRES: the FatCell is locked, and has no syncs; `mine` is
+// an atomic access of the present label.
+__attribute__((always_inline)) inline void show_own(DhCell* cell, uint64_t mine) {
+  constexpr uint64_t kName = kHalfShape | kDhLongBit;
+  constexpr unsigned kSlotShift = 64 - kDhSlotBits;
+  uint64_t const half = (mine & Record::kEpoch) << kDhEpochShift |
+                        ((mine & Record::kWrite) != 0 ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit |
+                        (mine & Record::kMask) >> Record::kMaskShift;
   auto const [h0, h1] = load_halves(cell).half;
-  if (((h0 ^ half) & ~kBesides) == 0)
-    __atomic_store_n(&cell->half[0], h0 | bytes, __ATOMIC_RELAXED);
-  else if (!is_by_pointer({{h0, h1}}))
-    __atomic_store_n(&cell->half[1], (h1 & kHalfShape) | half, __ATOMIC_RELAXED);
+  if (is_by_pointer({{h0, h1}})) return;
+  bool const is_shown_second = ((h1 ^ half) & ~(kName | 0xff)) == 0;
+  if ((mine & Record::kWrite) != 0 && !is_shown_second && ((h0 ^ half) & ~(kName | 0xff)) != 0) return;
+  if (!is_shown_second && (h0 ^ half) >> kSlotShift == 0)
+    __atomic_store_n(&cell->half[0], (h0 & kName) | half, __ATOMIC_RELAXED);
+  else
+    __atomic_store_n(&cell->half[1], (h1 & kName) | half, __ATOMIC_RELAXED);
 }
 
 // `now`: the atomic access but for its stack. kNo: nothing was done.
@@ -42,7 +49,10 @@ __attribute__((always_inline)) inline InPlace join_in_place(const Thread* thread
     uint64_t const old = r->bits();
     if (((old ^ now) & ~Record::kMask) == 0) mine = r;
     if ((old & mask) == 0) continue;
-    if (covers(old, now)) return InPlace::kCovered;
+    if (covers(old, now)) {
+      if (((old | now) & Record::kWrite) == 0) show_own(fat->owner, old);
+      return InPlace::kCovered;
+    }
     if (mine == r) continue;
     if (thread->ordered_after(Epoch::from_bits(old & Record::kEpoch))) {
       // Superseded, unless it is this thread's of the present and has other bytes.
@@ -55,7 +65,7 @@ __attribute__((always_inline)) inline InPlace join_in_place(const Thread* thread
   if (mine == nullptr || mine->stack != stack) return InPlace::kNo;
   uint64_t const joined = mine->bits() | mask;
   mine->set_bits(joined);
-  show_joined(fat->owner, now, (joined & Record::kMask) >> Record::kMaskShift);
+  show_own(fat->owner, joined);
   return InPlace::kJoined;
 }
 

@@ -128,11 +128,17 @@ bool enter_granule_slowly(Thread* thread, uintptr_t address, Operation what, uin
   return false;
 }
 
-// The FatCell of a long cell where nothing is carried, locked; null if that is not so.
-__attribute__((always_inline)) inline FatCell* lock_quiet(const DhCell* cell) {
+// The FatCell of a long cell where nothing is carried, locked; null if that is not so. The call stack is
+// found while its line is on the way; 0 if it is not in the table.
+template <bool kWrite>
+__attribute__((always_inline)) inline FatCell* lock_quiet(const Thread* thread, const DhCell* cell,
+                                                          Operation what, uintptr_t pc, StackId* stack) {
   DhCell const seen = load_cell(cell);
   if (__builtin_expect(!is_fat(seen) || is_by_pointer(seen), 0)) return nullptr;
   FatCell* const fat = fat_of(seen);
+  platform::want_line(fat);
+  quick::Place place;
+  *stack = quick::find_place(thread, pc, site_of_size<kWrite>(what.size()), &place) ? place.stack : 0;
   fat->lock.lock();
   if (__builtin_expect(fat->owner == cell && !fat->has_syncs, 1)) return fat;
   fat->lock.unlock();
@@ -160,16 +166,11 @@ __attribute__((noinline)) void record_and_unlock(Thread* thread, FatCell* fat, u
 // Records the access in a FatCell that is locked, and unlocks it.
 template <bool kWrite>
 __attribute__((always_inline)) inline void note_and_unlock(Thread* thread, FatCell* fat, uintptr_t address,
-                                                           Operation what, uintptr_t pc) {
+                                                           Operation what, uintptr_t pc, StackId stack) {
   constexpr uint64_t kKindOfRecord = (kWrite ? Record::kWrite : 0) | Record::kAtomic;
-  quick::Place place;
-  if (__builtin_expect(
-          !quick::find_place(thread, pc, site_of_size<kWrite>(what.size()), &place) ||
-              join_in_place(thread, fat, thread->epoch().bits() | what.record_mask() | kKindOfRecord,
-                            place.stack) == InPlace::kNo,
-          0)) {
+  uint64_t const now = thread->epoch().bits() | what.record_mask() | kKindOfRecord;
+  if (__builtin_expect(join_in_place(thread, fat, now, stack) == InPlace::kNo, 0))
     return record_and_unlock<kWrite>(thread, fat, address, what, pc);
-  }
   thread->span.note_used();
   fat->lock.unlock();
 }
@@ -208,14 +209,17 @@ template <bool kStore>
 __attribute__((noinline)) uint64_t change_in_long(uintptr_t address, uint64_t operand, Change change,
                                                   Operation what, uintptr_t pc, DhCell* cell) {
   Thread* const thread = current_thread;
-  FatCell* const fat = __builtin_expect(thread->fence_release.empty(), 1) ? lock_quiet(cell) : nullptr;
+  StackId stack;
+  FatCell* const fat = __builtin_expect(thread->fence_release.empty(), 1)
+                           ? lock_quiet<true>(thread, cell, what, pc, &stack)
+                           : nullptr;
   if (__builtin_expect(fat == nullptr, 0)) {
     leave_quickly(thread, 0);
     return change_slowly<kStore>(address, operand, change, what, pc, cell);
   }
   ++thread->statistics.atomics;
   uint64_t const value = change(address, operand);
-  note_and_unlock<true>(thread, fat, address, what, pc);
+  note_and_unlock<true>(thread, fat, address, what, pc, stack);
   return leave_quickly(thread, value);
 }
 
@@ -353,11 +357,13 @@ __attribute__((noinline)) uint64_t load_in_long(uintptr_t address, Operation wha
   Thread* const thread = current_thread;
   uint64_t* const recent = &recent_loads[address % kRecentLoads];
   uint64_t const this_one = address ^ thread->hot->floor;
-  FatCell* const fat = __builtin_expect(*recent != this_one, 1) ? lock_quiet(cell) : nullptr;
+  StackId stack;
+  FatCell* const fat =
+      __builtin_expect(*recent != this_one, 1) ? lock_quiet<false>(thread, cell, what, pc, &stack) : nullptr;
   *recent = this_one;
   if (__builtin_expect(fat == nullptr, 0)) return load_slowly<T>(address, what, pc, cell);
   T const value = __atomic_load_n(reinterpret_cast<const volatile T*>(address), __ATOMIC_SEQ_CST);
-  note_and_unlock<false>(thread, fat, address, what, pc);
+  note_and_unlock<false>(thread, fat, address, what, pc, stack);
   return leave_quickly(thread, value);
 }
 
