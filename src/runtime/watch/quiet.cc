@@ -145,16 +145,16 @@ __attribute__((always_inline)) inline FatCell* lock_quiet(const Thread* thread, 
   return nullptr;
 }
 
+// REQUIRES: it is not covered. `is_new`: InPlace::kNew.
 template <bool kWrite>
 __attribute__((noinline)) void record_and_unlock(Thread* thread, FatCell* fat, uintptr_t address,
-                                                 Operation what, uintptr_t pc) {
+                                                 Operation what, uintptr_t pc, bool is_new) {
   Record access = atomic_record(thread, kWrite, static_cast<uint8_t>(what.mask()));
+  access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
+  thread->span.note_used();
+  if (is_new && add_in_place(thread, fat, access)) return fat->lock.unlock();
   Races races;
-  if (!covered_in_fat(fat, access)) {
-    access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
-    thread->span.note_used();
-    record_in_fat(thread, fat, granule_of(address), access, &races);
-  }
+  record_in_fat(thread, fat, granule_of(address), access, &races);
   unlock_fat(thread, fat);
   if (__builtin_expect(races.count != 0, 0)) {
     tell_races(thread,
@@ -169,8 +169,9 @@ __attribute__((always_inline)) inline void note_and_unlock(Thread* thread, FatCe
                                                            Operation what, uintptr_t pc, StackId stack) {
   constexpr uint64_t kKindOfRecord = (kWrite ? Record::kWrite : 0) | Record::kAtomic;
   uint64_t const now = thread->epoch().bits() | what.record_mask() | kKindOfRecord;
-  if (__builtin_expect(join_in_place(thread, fat, now, stack) == InPlace::kNo, 0))
-    return record_and_unlock<kWrite>(thread, fat, address, what, pc);
+  InPlace const done = join_in_place(thread, fat, now, stack);
+  if (__builtin_expect(done == InPlace::kNo || done == InPlace::kNew, 0))
+    return record_and_unlock<kWrite>(thread, fat, address, what, pc, done == InPlace::kNew);
   thread->span.note_used();
   fat->lock.unlock();
 }
