@@ -234,9 +234,9 @@ __attribute__((always_inline)) inline uint64_t change_quietly(uintptr_t address,
   // From here on no handler of a signal can give the thread another label.
   uint64_t const floor = thread->hot->floor;
   DhCell const old = load_halves(cell);
-  if (is_fat(old)) return change_in_long<kStore>(address, operand, change, what, pc, cell);
   if (__builtin_expect(!is_same_access<true>(old, floor, what), 0) ||
       __builtin_expect(!thread->fence_release.empty(), 0)) {
+    if (is_fat(old)) return change_in_long<kStore>(address, operand, change, what, pc, cell);
     leave_quickly(thread, 0);
     return change_slowly<kStore>(address, operand, change, what, pc, cell);
   }
@@ -386,10 +386,9 @@ uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cel
   ++thread->statistics.atomics;
   DhCell const old = load_halves(cell);
   uint64_t const floor = thread->hot->floor;
-  if (is_fat(old)) return load_in_long<T>(address, what, pc, cell);
   if (!is_same_access<false>(old, floor, what) || !is_same_place<false>(thread, what, pc, old) ||
       !compare_and_swap_cell(cell, old, with_label(old, floor))) {
-    return load_slowly<T>(address, what, pc, cell);
+    return is_fat(old) ? load_in_long<T>(address, what, pc, cell) : load_slowly<T>(address, what, pc, cell);
   }
   return load_recorded<T>(thread, address, what, pc, cell);
 }
