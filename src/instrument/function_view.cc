@@ -54,12 +54,15 @@ Bytes FunctionView::bytes_of(const Access& access) const {
 }
 
 bool FunctionView::is_same_line(const Instruction& a, const Instruction& b) {
-  const DebugLoc first = location_of(a);
-  const DebugLoc second = location_of(b);
-  if (!first || !second) return !first && !second;
-  return first.getLine() == second.getLine() &&
-         first->getScope()->getSubprogram() == second->getScope()->getSubprogram() &&
-         first.getInlinedAt() == second.getInlinedAt();
+  const DILocation* first = location_of(a);
+  const DILocation* second = location_of(b);
+  // Two calls on one line of a function that is inlined are two places of which a report says the same.
+  for (; first && second && first != second; first = first->getInlinedAt(), second = second->getInlinedAt()) {
+    if (first->getLine() != second->getLine() ||
+        first->getScope()->getSubprogram() != second->getScope()->getSubprogram())
+      return false;
+  }
+  return first == second;
 }
 
 }  // namespace deadheat::instrument

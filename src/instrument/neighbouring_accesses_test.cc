@@ -82,13 +82,14 @@ TEST(Neighbours, NothingMayStandBetween) {
 
 TEST(Neighbours, TwoLinesAreTwoChecks) {
   // A report must not name a line that does not touch the variable.
-  const auto lines = [](const char* second) {
+  const auto lines = [](const std::string& first, const std::string& second) {
     return R"(
     define void @f(ptr %p) !dbg !3 {
       %q = getelementptr inbounds i8, ptr %p, i64 4, !dbg !6
-      %a = load i32, ptr %p, align 8, !dbg !6
+      %a = load i32, ptr %p, align 8, !dbg )" +
+           first + R"(
       %b = load i32, ptr %q, align 4, !dbg )" +
-           std::string(second) + R"(
+           second + R"(
       ret void, !dbg !7
     }
     !llvm.dbg.cu = !{!0}
@@ -101,10 +102,21 @@ TEST(Neighbours, TwoLinesAreTwoChecks) {
     !5 = !{}
     !6 = !DILocation(line: 5, column: 3, scope: !3)
     !7 = !DILocation(line: 6, column: 3, scope: !3)
+    !8 = distinct !DISubprogram(name: "g", file: !1, line: 9, scopeLine: 9, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+    !9 = !DILocation(line: 10, column: 3, scope: !8, inlinedAt: !12)
+    !10 = !DILocation(line: 10, column: 3, scope: !8, inlinedAt: !13)
+    !11 = !DILocation(line: 10, column: 3, scope: !8, inlinedAt: !14)
+    !12 = distinct !DILocation(line: 5, column: 3, scope: !3)
+    !13 = distinct !DILocation(line: 5, column: 9, scope: !3)
+    !14 = distinct !DILocation(line: 6, column: 3, scope: !3)
     )";
   };
-  EXPECT_THAT(Instrumented(lines("!6"), kOn).checks(), ElementsAre("read8"));
-  EXPECT_THAT(Instrumented(lines("!7"), kOn).checks(), ElementsAre("read4", "read4"));
+  EXPECT_THAT(Instrumented(lines("!6", "!6"), kOn).checks(), ElementsAre("read8"));
+  EXPECT_THAT(Instrumented(lines("!6", "!7"), kOn).checks(), ElementsAre("read4", "read4"));
+  // The same line of a function that was inlined twice: on one line, and on two.
+  EXPECT_THAT(Instrumented(lines("!9", "!10"), kOn).checks(), ElementsAre("read8"));
+  EXPECT_THAT(Instrumented(lines("!9", "!11"), kOn).checks(), ElementsAre("read4", "read4"));
+  EXPECT_THAT(Instrumented(lines("!6", "!9"), kOn).checks(), ElementsAre("read4", "read4"));
 }
 
 TEST(Neighbours, SwitchedOffTheyAreTwo) {

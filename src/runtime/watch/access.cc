@@ -156,6 +156,26 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
   }
 }
 
+// The same where quick.h knows what becomes of the cell: no records are made, no pair of stacks is looked for
+// but in its tables. False: nothing was done. REQUIRES: the access is not covered; nothing is counted.
+inline bool step_quickly(Thread* thread, DhCell* cell, ShapeId alone, Step* s) {
+  DhCell const old = load_cell(cell);
+  if (is_fat(old)) return false;
+  uint64_t const kind = s->access.write != 0 ? uint64_t{kDhWriteBit} : 0;
+  quick::Change const change =
+      quick::change_of(thread, old.half[0], old.half[1], thread->hot->floor, kind, s->access.mask);
+  if (change.how == quick::kNotQuick) return false;
+  ShapeId const shape =
+      change.how == quick::kAlone ? alone : shape_after(thread, old, change.how, s->access.stack);
+  if (shape == kNoShape) return false;
+  DhCell const fresh = with_shape(change.first, change.second, shape);
+  if (!compare_and_swap_cell(cell, old, fresh)) return false;
+  s->from = old;
+  s->to = fresh;
+  s->repeatable = true;
+  return true;
+}
+
 // A range meets the same cell contents over and over: as long as it does, the last transition again.
 constexpr size_t kLinesAhead = 4;
 uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
@@ -218,6 +238,8 @@ void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record
     fat->reserve(fat->count + 1u);
     fat->count = static_cast<uint16_t>(apply(thread, fat->records(), fat->count, access, granule, races));
     fat->bring_back();
+  } else if (__builtin_expect(fat->count < fat->capacity(), 1)) {
+    fat->count = static_cast<uint16_t>(apply(thread, fat->few, fat->count, access, granule, races));
   } else {
     // Beside the FatCell, where there is room for one more: nearly always one of them goes.
     Record records[FatCell::kFew + 1];
@@ -308,15 +330,26 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
 
 void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const AccessRequest& whole,
                   StackId stack) {
-  Step s;
-  s.access.set_bits(thread->epoch().bits() | mask << Record::kMaskShift |
-                    (kind_of(whole.type).write ? Record::kWrite : 0) |
-                    (kind_of(whole.type).atomic ? Record::kAtomic : 0));
-  s.access.stack = stack;
+  Record access;
+  access.set_bits(thread->epoch().bits() | mask << Record::kMaskShift |
+                  (kind_of(whole.type).write ? Record::kWrite : 0) |
+                  (kind_of(whole.type).atomic ? Record::kAtomic : 0));
+  access.stack = stack;
   Races races;
   Chunk* const chunk = existing_chunk(granule);
-  if (!step(thread, chunk, &chunk->cells[cell_index(granule)], granule, &s, &races))
-    ++thread->statistics.covered;
+  DhCell* const cell = &chunk->cells[cell_index(granule)];
+  DhCell const seen = load_cell(cell);
+  if (is_fat(seen)) {
+    if (covered_without_lock(fat_of(seen), cell, access)) {
+      ++thread->statistics.covered;
+      return;
+    }
+  } else {
+    // The quick way would have found what fits into a short cell: that is not tried again. Should it fit
+    // after all, unlock_fat makes it short.
+    thread->until_known -= kMoreUrgent;
+  }
+  record_and_unlock(thread, lock_fat(chunk, cell), granule, access, &races);
   if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
 }
 
@@ -330,9 +363,23 @@ bool long_access(Thread* thread, DhCell* cell, Record access, const AccessReques
   return true;
 }
 
+namespace {
+// The stack of a plain access, and the number of the pair of it and none.
+QuickCache::Site site_of_range(Thread* thread, const AccessRequest& request) {
+  uint32_t const size = request.size <= 32 ? static_cast<uint32_t>(request.size) : 0;
+  if (request.type != AccessType::kFree && size < kWriteSite) {
+    uint32_t const kind = request.type == AccessType::kWrite ? kWriteSite : 0;
+    if (const QuickCache::Site* const found = site_of(thread, request.pc, size | kind)) return *found;
+  }
+  StackId const stack = stack_at(thread, request.pc, request.type, size);
+  return {0, 0, stack, intern_shape(thread->cache, stack, 0), {}};
+}
+}  // namespace
+
 bool check_access(Thread* thread, const AccessRequest& request) {
   if (ignored(thread, request.type)) return false;
   bool recorded = false;
+  ShapeId alone = kNoShape;
   Step s;
   s.access.epoch_bits = thread->epoch().bits();
   s.access.set_kind(kind_of(request.type));
@@ -364,8 +411,9 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         continue;
       }
       if (s.access.stack == 0) {
-        uint32_t const size = request.size <= 32 ? static_cast<uint32_t>(request.size) : 0;
-        s.access.stack = stack_at(thread, request.pc, request.type, size);
+        QuickCache::Site const site = site_of_range(thread, request);
+        s.access.stack = site.stack;
+        alone = site.alone;
         thread->span.note_used();
       }
       if (mask != s.access.mask) {
@@ -373,7 +421,11 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         s.repeatable = false;
       }
       note_touched(chunk, index);
-      recorded |= step(thread, chunk, cell, granule, &s, &races);
+      bool const is_quick = thread->hot->floor != kNoFloor;
+      if (is_quick && step_quickly(thread, cell, alone, &s))
+        recorded = true;
+      else
+        recorded |= step(thread, chunk, cell, granule, &s, &races);
       if (__builtin_expect(races.count != 0, 0)) tell_races(thread, request, &races);
       if (s.repeatable && mask == 0xff) at = repeat(&s, chunk, at, stop);
     }

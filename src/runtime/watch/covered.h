@@ -37,15 +37,22 @@ inline uintptr_t first_uncovered(uintptr_t at, uintptr_t end, bool write) {
     if (chunk == nullptr) return at;
     uintptr_t const chunk_end = (at & ~(kChunk - 1)) + kChunk;
     uintptr_t const stop = end < chunk_end ? end : chunk_end;
+    uintptr_t batch_from = at;  // where the next batch is worth a try
     while (at < stop) {
       const DhCell* const cell = chunk + ((at & (kChunk - 1)) >> 3);
-      if ((at & 7) == 0 && stop - at >= 8 * kBatch) {
-        uint64_t any = 0;
-        for (uintptr_t i = 0; i < kBatch; ++i) any |= missing(cell[i].half[0], floor, whole);
-        if (any == 0) {
-          at += 8 * kBatch;
-          continue;
+      if ((at & 7) == 0 && stop - at >= 8) {
+        if (at >= batch_from && stop - at >= 8 * kBatch) {
+          uint64_t any = 0;
+          for (uintptr_t i = 0; i < kBatch; ++i) any |= missing(cell[i].half[0], floor, whole);
+          batch_from = at + 8 * kBatch;
+          if (any == 0) {
+            at = batch_from;
+            continue;
+          }
         }
+        if (!is_covered(cell, floor, whole)) return at;
+        at += 8;
+        continue;
       }
       uintptr_t const granule_end = (at & ~uintptr_t{7}) + 8;
       uintptr_t const next = granule_end < stop ? granule_end : stop;

@@ -147,7 +147,7 @@ __attribute__((always_inline)) inline void read_not_alone(const void* address, c
   Thread* const thread = current_thread;
   if (may_be_quick(thread) && cell != nullptr &&
       quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
-                             pc)) {
+                             pc, 0)) {
     return;
   }
   read_slower(address, size_of(bytes), pc);
@@ -157,7 +157,7 @@ __attribute__((always_inline)) inline void write_not_alone(void* address, const 
   Thread* const thread = current_thread;
   if (may_be_quick(thread) && cell != nullptr &&
       quickest_access<true>(thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
-                            pc)) {
+                            pc, value)) {
     return;
   }
   write_slower(address, size_of(bytes), pc, value);
@@ -180,7 +180,7 @@ __attribute__((noinline, preserve_most)) void read_uncovered_across(const void* 
                                                                     uintptr_t pc) {
   Thread* const thread = current_thread;
   if (may_be_quick(thread) &&
-      quickest_across<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+      quickest_across<false>(thread, reinterpret_cast<uintptr_t>(address), size, pc, 0, kHookSite)) {
     return;
   }
   read_slowest(address, size, pc);
@@ -188,7 +188,8 @@ __attribute__((noinline, preserve_most)) void read_uncovered_across(const void* 
 __attribute__((noinline, preserve_most)) void write_uncovered_across(void* address, uint32_t size,
                                                                      uint64_t value, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && quickest_across<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc)) {
+  if (may_be_quick(thread) &&
+      quickest_across<true>(thread, reinterpret_cast<uintptr_t>(address), size, pc, value, kHookSite)) {
     return;
   }
   write_slowest(address, size, pc, value);
@@ -294,28 +295,40 @@ void __dh_write_vptr(void* const* address, void* value) {
 
 namespace {
 // What end_life does where nobody else has touched the variable and nothing else lives in its granules, as
-// one compare-and-swap each. Returns where that is not so, or `end`.
-uintptr_t end_private_life(Thread* thread, uintptr_t at, uintptr_t end) {
-  auto const is_mine_or_nothing = [thread](uint64_t half) {
-    return half >> (64 - kDhSlotBits) == thread->slot || (half & 0xff) == 0;
+// one compare-and-swap each. Returns where that is not so, or an address at or behind `end`.
+__attribute__((always_inline)) inline uintptr_t end_private_life(Thread* thread, uintptr_t at,
+                                                                 uintptr_t end) {
+  auto const is_other = [slot = thread->slot](uint64_t half) {
+    return __builtin_expect(half >> (64 - kDhSlotBits) != slot, 0);
   };
-  for (uintptr_t next; at < end; at = next) {
-    uintptr_t const granule_end = (at | 7) + 1;
-    next = granule_end < end ? granule_end : end;
+  do {
+    uintptr_t const next = (at | 7) + 1;
     DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
-    if (chunk == nullptr) continue;
     DhCell* const cell = chunk + cell_index(at);
-    DhCell const old = load_halves(cell);
-    auto const [h0, h1] = old.half;
-    if ((h0 | h1) == 0) continue;
-    uint64_t const others = ~bytes_at(at, next - at) & 0xff;
-    if (((h0 | h1) & others) != 0 || (h0 & kDhLongBit) != 0 || !is_mine_or_nothing(h0) ||
-        !is_mine_or_nothing(h1))
-      return at;
-    thread->walked.forget();
-    if (!compare_and_swap_cell(cell, old, {})) return at;
-  }
-  return end;
+    if (__builtin_expect(chunk != nullptr, 1)) {
+      auto const [h0, h1] = load_halves(cell).half;
+      if ((h0 | h1) != 0) {
+        if ((h0 & kDhLongBit) != 0 || is_other(h0)) return at;
+        if ((h1 & 0xff) != 0 && is_other(h1)) return at;
+        uintptr_t const outside = (at & 7) | (next > end ? 1u : 0u);
+        if (__builtin_expect(outside != 0, 0)) {
+          uint64_t const others = ~bytes_at(at, (next < end ? next : end) - at) & 0xff;
+          if (((h0 | h1) & others) != 0) return at;
+        }
+        thread->walked.forget();
+        if (!compare_and_swap_cell(cell, {{h0, h1}}, {})) return at;
+      }
+    }
+    at = next;
+  } while (at < end);
+  return at;
+}
+
+__attribute__((noinline)) void end_shared_life(uintptr_t at, uintptr_t end, uintptr_t pc) {
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || thread->inside != 0) return;
+  Inside const inside(thread);
+  end_life(thread, at, end - at, pc);
 }
 }  // namespace
 
@@ -323,13 +336,9 @@ void __dh_end_of_life(void* address, size_t size) {
   if (nobody_to_race_with()) return;
   auto at = reinterpret_cast<uintptr_t>(address);
   uintptr_t const end = at + size;
-  Thread* const known = current_thread;
-  if (may_be_quick(known)) at = end_private_life(known, at, end);
-  if (at == end) return;
-  Thread* const thread = current_or_adopt();
-  if (thread == nullptr || thread->inside != 0) return;
-  Inside const inside(thread);
-  end_life(thread, at, end - at, DH_PC);
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread)) at = end_private_life(thread, at, end);
+  if (__builtin_expect(at < end, 0)) end_shared_life(at, end, DH_PC);
 }
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {

@@ -8,6 +8,7 @@
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/covered.h"
 #include "runtime/watch/heap.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/library_frames.h"
@@ -98,34 +99,78 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)(int, char
 // --- Accesses and memory
 // ----------------------------------------------------------------------------------------------------
 
+namespace {
+
+template <bool kWrite>
+__attribute__((always_inline)) inline void access_slowly(Thread* thread, uintptr_t at, size_t size, Pc pc) {
+  ++thread->statistics.ranges;
+  if (size <= 16 && thread->not_quick == 0 &&
+      quick_access<kWrite>(thread, at, static_cast<uint32_t>(size), pc.value, 0, 0)) {
+    return;
+  }
+  AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
+  if (!check_access(thread, {at, size, type, pc.value})) ++thread->statistics.covered;
+}
+__attribute__((noinline)) void read_slowly(const void* address, size_t size, Pc pc) {
+  if (platform::orders_by_itself(pc.value)) return;
+  Thread* const thread = current_thread;
+  Inside const inside(thread);
+  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
+  access_slowly<false>(thread, number(address), size, pc);
+}
+__attribute__((noinline)) void write_slowly(void* address, size_t size, Pc pc) {
+  if (platform::orders_by_itself(pc.value)) return;
+  Thread* const thread = current_thread;
+  Inside const inside(thread);
+  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
+  access_slowly<true>(thread, number(address), size, pc);
+}
+
+// How much of the beginning needs nothing more. What is covered needs no stack, and so it does not matter
+// whose library calls; what a program's own code has called has all its frames. REQUIRES: the thread may be
+// quick.
+template <bool kWrite>
+__attribute__((always_inline)) inline size_t done_quickly(Thread* thread, uintptr_t at, size_t size, Pc pc) {
+  if (size <= 16 && is_known_as_instrumented(pc.value)) {
+    return quickest_across<kWrite>(thread, at, static_cast<uint32_t>(size), pc.value, 0, 0) ? size : 0;
+  }
+  size_t const covered = first_uncovered(at, at + size, kWrite) - at;
+  // Short ones are reported with their size, so they stay whole.
+  return covered >= size || size > 32 ? covered : 0;
+}
+
+}  // namespace
+
+// Who goes on slowly does so as if called by the interposer itself: frames are looked for from there
+// (LibraryFrames).
 void read(const void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr || size == 0) return;
-  // Asked first, because condition variables and the like are read over and over.
-  if (thread->not_quick == 0 && is_covered_in_granule(number(address), size, 0)) {
-    ++thread->statistics.ranges;
-    return;
+  if (thread->not_quick == 0) {
+    size_t const done = done_quickly<false>(thread, number(address), size, pc);
+    if (done >= size) {
+      ++thread->statistics.ranges;
+      return;
+    }
+    address = static_cast<const char*>(address) + done;
+    size -= done;
   }
-  if (platform::orders_by_itself(pc.value)) return;
-  Inside const inside(thread);
-  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
-  ++thread->statistics.ranges;
-  uintptr_t const at = number(address);
-  if (size <= 16 && thread->not_quick == 0 &&
-      quick_access<false>(thread, at, static_cast<uint32_t>(size), pc.value, 0, 0)) {
-    return;
-  }
-  if (!check_access(thread, {at, size, AccessType::kRead, pc.value})) ++thread->statistics.covered;
+  [[clang::musttail]] return read_slowly(address, size, pc);
 }
 
 void write(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
-  if (thread == nullptr || size == 0 || platform::orders_by_itself(pc.value)) return;
-  Inside const inside(thread);
-  DEADHEAT_LIBRARY_FRAMES(frames, thread, pc);
-  ++thread->statistics.ranges;
-  if (!check_access(thread, {number(address), size, AccessType::kWrite, pc.value}))
-    ++thread->statistics.covered;
+  if (thread == nullptr || size == 0) return;
+  if (thread->not_quick == 0) {
+    size_t const done = done_quickly<true>(thread, number(address), size, pc);
+    if (done >= size) {
+      ++thread->statistics.ranges;
+      return;
+    }
+    address = static_cast<char*>(address) + done;
+    size -= done;
+  }
+  [[clang::musttail]] return write_slowly(address, size, pc);
 }
 
 void allocated(void* address, size_t size, Pc pc) {

@@ -53,10 +53,13 @@ enum class Known { kNo, kNothingThere, kYes };
 Known recall(const Remembered& entry, uintptr_t pc, uintptr_t from, uintptr_t innermost, const char* frame,
              Chain* chain) {
   uint32_t const version = __atomic_load_n(&entry.version, __ATOMIC_ACQUIRE);
-  Remembered const copy = entry;
+  if ((version & 1) != 0 || entry.pc != pc || entry.from != from || entry.innermost != innermost)
+    return Known::kNo;
+  // Copied before anything is looked for at its distances: what is half another entry's may lead anywhere.
+  Remembered copy;
+  __builtin_memcpy_inline(&copy, &entry, sizeof copy);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  if ((version & 1) != 0 || __atomic_load_n(&entry.version, __ATOMIC_RELAXED) != version) return Known::kNo;
-  if (copy.pc != pc || copy.from != from || copy.innermost != innermost) return Known::kNo;
+  if (__atomic_load_n(&entry.version, __ATOMIC_RELAXED) != version) return Known::kNo;
   if (copy.count == 0) return Known::kNothingThere;
   if (word_at(frame, copy.distance[copy.count - 1]) != innermost) return Known::kNo;
   for (unsigned i = 0; i + 2 < copy.count; ++i) {
@@ -71,7 +74,7 @@ Known recall(const Remembered& entry, uintptr_t pc, uintptr_t from, uintptr_t in
   return Known::kYes;
 }
 
-void remember(Remembered& entry, Remembered found) {
+void remember(Remembered& entry, Remembered& found) {
   uint32_t version = __atomic_load_n(&entry.version, __ATOMIC_RELAXED);
   if ((version & 1) != 0 || !__atomic_compare_exchange_n(&entry.version, &version, version + 1, false,
                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -79,7 +82,7 @@ void remember(Remembered& entry, Remembered found) {
   }
   found.version = version + 1;
   __atomic_thread_fence(__ATOMIC_RELEASE);
-  entry = found;
+  __builtin_memcpy_inline(&entry, &found, sizeof entry);
   __atomic_store_n(&entry.version, version + 2, __ATOMIC_RELEASE);
 }
 

@@ -4,6 +4,25 @@ namespace deadheat::watch {
 
 StackId intern_current_frames(Thread* thread) { return current_frames(thread); }
 
+StackId number_innermost_frame(const Thread* thread) {
+  DhFrame* const innermost = thread->hot->next_frame - 1;
+  // The frame below is looked at only if it is one.
+  if (innermost <= thread->frames || innermost[-1].context == 0) return 0;
+  StackId const id = known_frame(thread->cache, innermost[-1].context,
+                                 reinterpret_cast<uintptr_t>(innermost->return_address));
+  innermost->context = id;
+  return id;
+}
+
+void enter_for_known_access(Thread* thread, uintptr_t granule, uint64_t mask, const AccessRequest& whole,
+                            StackId stack) {
+  Inside const inside(thread);
+  ++thread->statistics.slow_accesses;
+  if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
+  thread->span.note_used();
+  known_access(thread, granule, mask, whole, stack);
+}
+
 const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId frames, uint32_t size_and_kind) {
   bool const write = (size_and_kind & kWriteSite) != 0;
   AccessType type = write ? AccessType::kWrite : AccessType::kRead;
@@ -15,7 +34,9 @@ const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId fram
   uint64_t const key = quick::site_key(pc, size_and_kind);
   uint64_t const context = quick::known_context(frames, thread->lockset);
   DhCell const halves = with_shape(0, 0, alone);
-  QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
+  uint32_t const index = quick::site_index(key, context);
+  QuickCache::Site* const site = &thread->quick.site[index];
+  site[1] = site[0];
   *site = {key,
            context,
            stack,

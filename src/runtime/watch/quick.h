@@ -41,6 +41,9 @@ __attribute__((preserve_most, noinline)) const QuickCache::Site* remember_site(T
 __attribute__((preserve_most, noinline)) ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how,
                                                              StackId stack);
 __attribute__((preserve_most, noinline)) StackId intern_current_frames(Thread* thread);
+// The number of the innermost frame, which has none yet, if its caller's is known and it was interned lately;
+// 0 otherwise. The thread need not be inside the runtime.
+__attribute__((preserve_most, noinline)) StackId number_innermost_frame(const Thread* thread);
 
 // With kHookSite what is touched there has always the same size.
 enum : uint32_t { kWriteSite = 32, kAtomicSite = 64, kHookSite = 128 };
@@ -52,6 +55,12 @@ __attribute__((always_inline)) inline StackId frames(Thread* thread) {
   if (end <= thread->frames) return 0;
   StackId const known = end[-1].context;
   return __builtin_expect(known != 0, 1) ? known : intern_current_frames(thread);
+}
+
+// The same where the tables must not be filled: 0 if that would be needed.
+__attribute__((always_inline)) inline StackId known_frames(const Thread* thread) {
+  StackId const known = thread->hot->next_frame[-1].context;
+  return __builtin_expect(known != 0, 1) ? known : number_innermost_frame(thread);
 }
 
 // `size_and_kind`: up to 16 bytes, and kWriteSite, kAtomicSite, kHookSite.
@@ -66,9 +75,11 @@ constexpr StackId kOutsideFrames = ~StackId{0};
 constexpr uint64_t known_context(StackId frames, LocksetId locks) {
   return site_context(frames != 0 ? frames : kOutsideFrames, locks);
 }
+// Two entries of one cache line are looked through, the one that came last first.
+constexpr uint32_t kSiteWays = 2;
 __attribute__((always_inline)) inline uint32_t site_index(uint64_t key, uint64_t context) {
   uint64_t const h = (key ^ context * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
-  return static_cast<uint32_t>(h >> (64 - QuickCache::kSiteBits));
+  return static_cast<uint32_t>(h >> (64 - QuickCache::kSiteBits)) / kSiteWays * kSiteWays;
 }
 
 __attribute__((always_inline)) inline uint32_t move_index(ShapeId old, uint32_t how, StackId stack) {
@@ -174,8 +185,11 @@ inline const QuickCache::Site* site_of(Thread* thread, uintptr_t pc, uint32_t si
   StackId const frames = quick::frames(thread);
   uint64_t const key = quick::site_key(pc, size_and_kind);
   uint64_t const context = quick::known_context(frames, thread->lockset);
-  const QuickCache::Site* const site = &thread->quick.site[quick::site_index(key, context)];
-  if (__builtin_expect(site->key == key && site->context == context, 1)) return site;
+  uint32_t const index = quick::site_index(key, context);
+  for (uint32_t way = 0; way < quick::kSiteWays; ++way) {
+    const QuickCache::Site* const site = &thread->quick.site[index + way];
+    if (__builtin_expect(site->key == key && site->context == context, 1)) return site;
+  }
   return remember_site(thread, pc, frames, size_and_kind);
 }
 inline StackId site_stack(Thread* thread, uintptr_t pc, uint32_t size_and_kind) {
@@ -196,11 +210,15 @@ struct Place {
 __attribute__((always_inline)) inline bool find_place(const Thread* thread, uintptr_t pc,
                                                       uint32_t size_and_kind, Place* place) {
   uint64_t const key = site_key(pc, size_and_kind);
-  uint64_t const context = site_context(thread->hot->next_frame[-1].context, thread->lockset);
-  const QuickCache::Site* const site = &thread->quick.site[site_index(key, context)];
-  *place = {site->stack, {site->alone_in_half[0], site->alone_in_half[1]}};
-  __asm__ volatile("" : : : "memory");
-  return __builtin_expect(site->key == key && site->context == context, 1);
+  uint64_t const context = site_context(known_frames(thread), thread->lockset);
+  uint32_t const index = site_index(key, context);
+  for (uint32_t way = 0; way < kSiteWays; ++way) {
+    const QuickCache::Site* const site = &thread->quick.site[index + way];
+    *place = {site->stack, {site->alone_in_half[0], site->alone_in_half[1]}};
+    __asm__ volatile("" : : : "memory");
+    if (__builtin_expect(site->key == key && site->context == context, 1)) return true;
+  }
+  return false;
 }
 
 // The halves `first` and `second` with the pair of stacks that follows from `old`; false if that is not in
@@ -240,63 +258,119 @@ __attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* c
   return false;
 }
 
-}  // namespace quick
+enum class Outcome : uint8_t {
+  kDone,
+  kNotKnown,  // nothing was done: the tables do not have it, or somebody else was faster
+  kNoRoom,    // nothing was done: the cell is long or must become so, or there is a race
+};
 
-// An access to the bytes `mask` of `cell`'s granule whose place and whose change of stacks are in the tables:
-// nearly all. False: nothing was done.
-// REQUIRES: thread->may_be_quick().
+// The bytes `mask` of `cell`'s granule are touched at `place`, if the change of stacks is in the table.
 template <bool kWrite>
-__attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, DhCell* cell,
-                                                           uint64_t mask, uintptr_t pc) {
-  // A line that the other processor has changed takes longer to come than all of this function. What is
-  // written is mostly written in order; but the next line of what both read again and again would be taken
-  // away from the other one for nothing.
-  platform::want_line(cell);
-  if (kWrite) platform::want_line(cell + kCellsOfLine);
+__attribute__((always_inline)) inline Outcome change_quickly(Thread* thread, uintptr_t address, DhCell* cell,
+                                                             uint64_t mask, const Place& place) {
   auto const [h0, h1] = load_halves(cell).half;
-  if ((h0 & kDhLongBit) != 0) return false;
-
+  if ((h0 & kDhLongBit) != 0) return Outcome::kNoRoom;
   constexpr uint64_t kKind = kWrite ? kDhWriteBit : 0;
   uint64_t const floor = thread->hot->floor;
-  quick::Change const change = quick::change_of(thread, h0, h1, floor, kKind, mask);
-  if (__builtin_expect(change.how == quick::kNotQuick, 0)) return false;
-  quick::Place place;
-  if (!quick::find_place(thread, pc, kHookSite | (kWrite ? kWriteSite : 0), &place)) return false;
+  Change const change = change_of(thread, h0, h1, floor, kKind, mask);
+  if (__builtin_expect(change.how == kNotQuick, 0)) return Outcome::kNoRoom;
   DhCell next{{floor | kKind | mask | place.alone_in_half[0], place.alone_in_half[1]}};
-  if (change.how == quick::kAlone) {
+  if (change.how == kAlone) {
     if ((h0 | h1) == 0) note_touched(existing_chunk(address), cell_index(address));
   } else if ((change.how & 7) == static_cast<uint32_t>(Move::kIntoFirst) &&
              ((h0 ^ next.half[0]) & kHalfShape) == 0 && h1 == next.half[1]) {
     next.half[0] = change.first;  // more bytes, touched at the same place as the others
-  } else if (!quick::find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second,
-                               &next)) {
-    return false;
+  } else if (!find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second, &next)) {
+    return Outcome::kNotKnown;
   }
-  return quick::store(thread, cell, {{h0, h1}}, next);
+  return store(thread, cell, {{h0, h1}}, next) ? Outcome::kDone : Outcome::kNotKnown;
 }
 
-// An access of at most 16 bytes that need not lie within one granule: each part in one of these ways. False:
-// it may have been done for some of the parts.
+// A line that the other processor has changed takes longer to come than all of this. What is written is
+// mostly written in order; but the next line of what both read again and again would be taken away from the
+// other one for nothing.
 template <bool kWrite>
-__attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintptr_t address, uint32_t size,
-                                                           uintptr_t pc) {
-  uint64_t mask = bytes_at(address, size);
-  for (uintptr_t at = address & ~uintptr_t{7}; mask != 0; mask >>= 8, at += 8) {
-    uint64_t const bytes = mask & 0xff;
-    DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
-    if (chunk == nullptr) return false;
-    DhCell* const cell = chunk + cell_index(at);
-    uint64_t const need = bytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
-    if (is_covered(cell, thread->hot->floor, need)) continue;
-    if (!quickest_access<kWrite>(thread, at, cell, bytes, pc)) return false;
-  }
-  return true;
+__attribute__((always_inline)) inline void want_lines(DhCell* cell) {
+  platform::want_line(cell);
+  if (kWrite) platform::want_line(cell + kCellsOfLine);
 }
+
+}  // namespace quick
+
 // An access to the bytes `mask` of a granule whose stack is known already, whatever its cell. Races are told:
 // `whole` is what the program did. REQUIRES: the granule has a chunk.
 __attribute__((preserve_most, noinline)) void known_access(Thread* thread, uintptr_t granule, uint64_t mask,
                                                            const AccessRequest& whole, StackId stack);
 
+// The same for who is not inside the runtime yet, but may be quick.
+__attribute__((preserve_most, noinline)) void enter_for_known_access(Thread* thread, uintptr_t granule,
+                                                                     uint64_t mask,
+                                                                     const AccessRequest& whole,
+                                                                     StackId stack);
+
+// An access to the bytes `mask` of `cell`'s granule whose place and whose change of stacks are in the tables:
+// nearly all. A short cell that has no room goes on from here, with the stack that was found; false: nothing
+// was done. REQUIRES: thread->may_be_quick().
+template <bool kWrite>
+__attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, DhCell* cell,
+                                                           uint64_t mask, uintptr_t pc, uint64_t value) {
+  quick::want_lines<kWrite>(cell);
+  if ((__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) & kDhLongBit) != 0) return false;
+  quick::Place place;
+  if (!quick::find_place(thread, pc, kHookSite | (kWrite ? kWriteSite : 0), &place)) return false;
+  quick::Outcome const outcome = quick::change_quickly<kWrite>(thread, address, cell, mask, place);
+  if (__builtin_expect(outcome == quick::Outcome::kNoRoom, 0)) {
+    // The bytes of an access within one granule are next to each other.
+    auto const size = static_cast<uint32_t>(__builtin_popcountll(mask));
+    AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
+    enter_for_known_access(thread, address & ~uintptr_t{7}, mask, {address, size, type, pc, value, kWrite},
+                           place.stack);
+    return true;
+  }
+  return outcome == quick::Outcome::kDone;
+}
+
+// The same for a write of a granule that nobody has touched since its memory was new, or its variable: most
+// writes of what lives on the stack and is handed on by its address. If it has been touched, the
+// compare-and-swap fails and nothing is done.
+__attribute__((always_inline)) inline bool quickest_first_write(Thread* thread, uintptr_t address,
+                                                                DhCell* cell, uint64_t mask, uintptr_t pc) {
+  quick::want_lines<true>(cell);
+  quick::Place place;
+  if (!quick::find_place(thread, pc, kHookSite | kWriteSite, &place)) return false;
+  auto* const chunk = reinterpret_cast<Chunk*>(__dh_shadow[address >> kDhChunkBits]);
+  note_touched(chunk, cell_index(address));
+  return quick::store(
+      thread, cell, {},
+      {{thread->hot->floor | kDhWriteBit | mask | place.alone_in_half[0], place.alone_in_half[1]}});
+}
+
+// An access of at most 16 bytes that need not lie within one granule: each part in one of these ways. False:
+// it may have been done for some of the parts. `at` as for quick_access.
+template <bool kWrite>
+__attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintptr_t address, uint32_t size,
+                                                           uintptr_t pc, uint64_t value, uint32_t at) {
+  quick::Place place{};
+  uint64_t mask = bytes_at(address, size);
+  for (uintptr_t granule = address & ~uintptr_t{7}; mask != 0; mask >>= 8, granule += 8) {
+    uint64_t const bytes = mask & 0xff;
+    DhCell* const chunk = __dh_shadow[granule >> kDhChunkBits];
+    if (chunk == nullptr) return false;
+    DhCell* const cell = chunk + cell_index(granule);
+    uint64_t const need = bytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
+    if (is_covered(cell, thread->hot->floor, need)) continue;
+    quick::want_lines<kWrite>(cell);
+    if (place.stack == 0 && !quick::find_place(thread, pc, size | at | (kWrite ? kWriteSite : 0), &place))
+      return false;
+    quick::Outcome const outcome = quick::change_quickly<kWrite>(thread, granule, cell, bytes, place);
+    if (outcome == quick::Outcome::kNotKnown) return false;
+    if (outcome == quick::Outcome::kDone) continue;
+    AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
+    bool const has_value = kWrite && size <= sizeof value && at == kHookSite;
+    enter_for_known_access(thread, granule, bytes, {address, size, type, pc, value, has_value}, place.stack);
+  }
+  return true;
+}
 // An access of at most 16 bytes. False, go the long way: it may have been done for some of its parts.
 // `at`: kHookSite if all accesses made at this pc have this size, 0 otherwise.
 // REQUIRES: the thread is inside the runtime; the filter is `spans` and nothing is counted.
@@ -323,7 +397,8 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
     thread->span.note_used();
     if (quick::change_cell(thread, cell, floor, kind, mask, site)) continue;
     AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
-    known_access(thread, granule, mask, {address, size, type, pc, value, kWrite && size <= 8}, site.stack);
+    bool const has_value = kWrite && size <= sizeof value && at == kHookSite;
+    known_access(thread, granule, mask, {address, size, type, pc, value, has_value}, site.stack);
   }
   return true;
 }

@@ -14,35 +14,64 @@ FatCells numbered_fats;
 
 namespace {
 
-uint64_t fat_count;
+// FatCells are never given back to the system: a thread that found one through a cell may lock it long after
+// the cell went another way, and must find a lock there.
+//
+// Cells become long and short again all the time, in all threads. So each thread has a short list of its own
+// (shared with others where there are many threads), and takes from the common one, or adds to it, only where
+// that is empty or full.
+struct alignas(platform::kLine) FreeFats {
+  platform::Spinlock lock;
+  uint32_t count;
+  DhCell first;  // by pointer, null if there is none
 
-// FatCells are never given back: a thread that found one through a cell may lock it long after the cell went
-// another way, and must find a lock there.
-platform::Spinlock free_fats_lock;
-DhCell free_fats;  // by pointer, null if there is none
+  DhCell take() {
+    platform::SpinGuard const guard(lock);
+    DhCell const taken = first;
+    if (taken.half[1] == 0) return taken;
+    --count;
+    first = fat_of(taken)->next_free();
+    return taken;
+  }
+  // False, with nothing done, if there are `most` already. REQUIRES: locked. It stays locked until it is on
+  // the list, so that nobody looks at the link.
+  bool give_back(FatCell* fat, FatNumber number, uint32_t most) {
+    platform::SpinGuard const guard(lock);
+    if (count == most) return false;
+    ++count;
+    fat->set_next_free(first);
+    first = cell_by_pointer(fat, number);
+    fat->lock.unlock();
+    return true;
+  }
+};
+constexpr uint32_t kOwnLists = 64;
+constexpr uint32_t kMostOfOwn = 32;
+FreeFats own_free_fats[kOwnLists];
+FreeFats free_fats;
+uint64_t fats_without_number;
+
+FreeFats& own_list() {
+  const Thread* const thread = current_thread;
+  return own_free_fats[thread != nullptr ? thread->slot % kOwnLists : 0];
+}
 
 // Locked, and nobody else's. As a cell names it, by pointer.
 DhCell take_fat() {
-  DhCell taken;
-  {
-    platform::SpinGuard const guard(free_fats_lock);
-    taken = free_fats;
-    if (taken.half[1] != 0) free_fats = fat_of(taken)->next_free();
-  }
+  DhCell taken = own_list().take();
+  if (taken.half[1] == 0) taken = free_fats.take();
   if (taken.half[1] == 0) {
     FatNumber const number = numbered_fats.append("shadow memory");
+    if (number == 0) __atomic_fetch_add(&fats_without_number, 1, __ATOMIC_RELAXED);
     taken = cell_by_pointer(number != 0 ? &numbered_fats[number] : platform::make<FatCell>(), number);
   }
   fat_of(taken)->lock.lock();
   return taken;
 }
 
-// REQUIRES: locked. It stays locked until it is on the list, so that nobody looks at the link.
+// REQUIRES: locked.
 void give_back(FatCell* fat, FatNumber number) {
-  platform::SpinGuard const guard(free_fats_lock);
-  fat->set_next_free(free_fats);
-  free_fats = cell_by_pointer(fat, number);
-  fat->lock.unlock();
+  if (!own_list().give_back(fat, number, kMostOfOwn)) free_fats.give_back(fat, number, ~0u);
 }
 
 Chunk* make_chunk(uintptr_t index) {
@@ -66,7 +95,6 @@ void release_fat(FatCell* fat) {
   }
   fat->release_records();
   fat->owner = nullptr;
-  __atomic_fetch_sub(&fat_count, 1, __ATOMIC_RELAXED);
 }
 
 void clear_cell(DhCell* cell) {
@@ -257,12 +285,8 @@ FatCell* make_fat(Chunk* chunk, DhCell* cell) {
     size_t const index = static_cast<size_t>(cell - chunk->cells);
     note_touched(chunk, index);
     __atomic_store_n(&chunk->may_be_fat[index / kPageCells], 1, __ATOMIC_RELAXED);
-    if (compare_and_swap_cell(cell, old, fresh)) {
-      __atomic_fetch_add(&fat_count, 1, __ATOMIC_RELAXED);
-      return fat;
-    }
+    if (compare_and_swap_cell(cell, old, fresh)) return fat;
     // Somebody else was faster.
-    __atomic_fetch_add(&fat_count, 1, __ATOMIC_RELAXED);
     release_fat(fat);
     give_back(fat, number_of(fresh));
   }
@@ -309,6 +333,10 @@ void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
   }
 }
 
-uint64_t fat_cells() { return __atomic_load_n(&fat_count, __ATOMIC_RELAXED); }
+uint64_t fat_cells() {
+  uint64_t in_use = numbered_fats.count() + __atomic_load_n(&fats_without_number, __ATOMIC_RELAXED);
+  for (const FreeFats& list : own_free_fats) in_use -= __atomic_load_n(&list.count, __ATOMIC_RELAXED);
+  return in_use - __atomic_load_n(&free_fats.count, __ATOMIC_RELAXED);
+}
 
 }  // namespace deadheat::watch

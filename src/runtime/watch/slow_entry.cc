@@ -1,7 +1,8 @@
 // __dh_read_slow and __dh_write_slow: which way does an access go that the inlined hook did not find covered?
 //
-// While nobody else is there it is over after three instructions. What again.h is about needs few registers,
-// and so is a way of its own. Which one it is, is decided before any register is saved.
+// While nobody else is there it is over after three instructions. What again.h is about, and the first write
+// of a granule, need few registers, and so are ways of their own. Which one it is, is decided before any
+// register is saved.
 #include "runtime/abi.h"
 #include "runtime/watch/again.h"
 #include "runtime/watch/quick.h"
@@ -30,6 +31,17 @@ DH_C DH_SLOW void deadheat_read_learn(const void* address, const DhCell* cell, u
 }
 DH_C DH_SLOW void deadheat_write_learn(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
   learn_again(current_thread, cell, DH_PC, kHookSite | kWriteSite);
+  __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
+}
+
+// Nobody has touched the granule; if somebody has by now, nothing is done here.
+DH_C DH_SLOW void deadheat_write_first(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
+      quickest_first_write(thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
+                           DH_PC)) {
+    return;
+  }
   __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
 }
 
@@ -106,6 +118,8 @@ __attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint
       "jne 9f\n"
       "test %rsi, %rsi\n"
       "je deadheat_write_slow\n"
+      "cmpq $0, (%rsi)\n"
+      "je deadheat_write_first\n"
       "mov __dh_hot@gottpoff(%rip), %r11\n"
       "mov %fs:(%r11), %r11\n"
       "xor (%rsi), %r11\n"

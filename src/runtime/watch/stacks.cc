@@ -79,8 +79,7 @@ uint32_t find_or_insert_node(uint64_t word, uint32_t parent, uint32_t aux) {
 }
 
 InternCache::Node& slot_of(InternCache& cache, uint64_t word, uint32_t parent, uint32_t aux) {
-  uint64_t const h = (word + aux * 0x85EBCA77ull) * 0x9E3779B97F4A7C15ull + parent * 0xC2B2AE3D27D4EB4Full;
-  return cache.node[h >> (64 - 10)];
+  return cache.node[InternCache::node_index(word, parent, aux)];
 }
 
 constexpr unsigned kFoldAfter = 3;
@@ -110,7 +109,7 @@ uint32_t size_code(uint32_t size) { return size <= 32 ? size : 0; }
 }  // namespace
 
 StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_address) {
-  uint32_t const aux = aux_of(NodeKind::kFrame, 0);
+  uint32_t const aux = aux_of(NodeKind::kFrame, 0);  // 0: known_frame()
   InternCache::Node& hit = slot_of(cache, return_address, caller, aux);
   if (hit.word == return_address && hit.parent == caller && hit.aux == aux && hit.id != 0) return hit.id;
   uint32_t id = fold_target(caller, return_address);
@@ -168,8 +167,8 @@ StackId overlay(InternCache& cache, StackId base, uint8_t mask, StackId over) {
 
 }  // namespace
 
-StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,
-                         uint8_t over_mask) {
+namespace {
+StackId compose(InternCache& cache, StackId base, uint8_t base_mask, StackId over, uint8_t over_mask) {
   StackId stacks[8];
   resolve_bytes(base, base_mask & static_cast<uint8_t>(~over_mask), stacks);
   for (unsigned b = 0; b < 8; ++b) {
@@ -190,6 +189,19 @@ StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, St
     left &= static_cast<uint8_t>(~mask);
   }
   return result;
+}
+}  // namespace
+
+StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,
+                         uint8_t over_mask) {
+  // The question itself stands in the cache, too, under a kind that no node there has.
+  uint32_t const masks = static_cast<uint32_t>(base_mask) << 8 | over_mask;
+  uint32_t const aux = aux_of(NodeKind::kLockset, masks);
+  InternCache::Node& hit = slot_of(cache, over, base, aux);
+  if (hit.word == over && hit.parent == base && hit.aux == aux && hit.id != 0) return hit.id;
+  StackId const id = compose(cache, base, base_mask, over, over_mask);
+  hit = {over, base, aux, id, 0};
+  return id;
 }
 
 namespace {

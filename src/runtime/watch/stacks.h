@@ -75,13 +75,19 @@ struct InternCache {
   };
   static constexpr uint32_t kPlaces = 64;
   Place place[kPlaces];
-  static constexpr uint32_t kNodes = 1024;
+  static constexpr uint32_t kNodeBits = 10;
+  static constexpr uint32_t kNodes = 1u << kNodeBits;
   static constexpr uint32_t kShapes = 1024;
   Node node[kNodes];
   Shape shape[kShapes];
+
+  static uint64_t node_index(uint64_t word, uint32_t parent, uint32_t aux) {
+    uint64_t const h = (word + aux * 0x85EBCA77ull) * 0x9E3779B97F4A7C15ull + parent * 0xC2B2AE3D27D4EB4Full;
+    return h >> (64 - kNodeBits);
+  }
 };
 
-// What quick.h remembers; one per thread, direct-mapped.
+// What quick.h remembers; one per thread.
 struct QuickCache {
   // One place in the code, called from one place, under the same locks.
   struct Site {
@@ -98,14 +104,26 @@ struct QuickCache {
     uint32_t how;
     ShapeId shape;  // 0: nothing known here
   };
-  static constexpr unsigned kSiteBits = 11;
+  static constexpr unsigned kSiteBits = 12;
   static constexpr unsigned kMoveBits = 12;
-  Site site[1u << kSiteBits];
-  Known known[1u << kMoveBits];
+  alignas(64) Site site[1u << kSiteBits];  // two of a cache line are one set
+  Known known[1u << kMoveBits];            // direct-mapped
 };
 static_assert(sizeof(QuickCache::Site) == 32 && sizeof(QuickCache::Known) == 16);
 
 StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_address);
+// The same if it stands in the cache, 0 otherwise. Nothing is changed, and a signal's handler may intern
+// while this looks: an entry whose number is the same before and after its key was compared had that number
+// for it.
+inline StackId known_frame(const InternCache& cache, StackId caller, uintptr_t return_address) {
+  constexpr uint32_t kFrameAux = 0;
+  const InternCache::Node& hit = cache.node[InternCache::node_index(return_address, caller, kFrameAux)];
+  StackId const id = __atomic_load_n(&hit.id, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  bool const is_it = hit.word == return_address && hit.parent == caller && hit.aux == kFrameAux;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return is_it && __atomic_load_n(&hit.id, __ATOMIC_RELAXED) == id ? id : 0;
+}
 StackId intern_access(InternCache& cache, const AccessInfo& access);
 // The stack that is `over` for the bytes in `over_mask` and `base` for those in `base_mask`.
 StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,

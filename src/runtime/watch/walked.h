@@ -66,13 +66,15 @@ class WalkedRanges {
 
   // The thread forgets what it did to some memory.
   void forget() {
-    if (++lives_ != 0) return;
-    for (Entry(&two)[2] : entries_) two[0] = two[1] = {};
+    if (__builtin_expect(++lives_ == 0, 0)) forget_entries();
   }
 
  private:
   // A thousand sets of two: the rows of a matrix that share a place with one other stay both.
   static constexpr unsigned kBits = 10;
+  __attribute__((preserve_most, noinline, cold)) void forget_entries() {
+    for (Entry(&two)[2] : entries_) two[0] = two[1] = {};
+  }
   static size_t index(const Entry& entry) {
     uint64_t const key = entry.address + (static_cast<uint64_t>(entry.count_and_kind) << 48) + entry.size;
     return (key * 0x9E3779B97F4A7C15ull) >> (64 - kBits);

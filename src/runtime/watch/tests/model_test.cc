@@ -75,7 +75,7 @@ bool quickly(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr
     ++made_again_behind;
     return true;
   }
-  bool const done = quickest_access<kWrite>(t, address, cell, bytes, pc);
+  bool const done = quickest_access<kWrite>(t, address, cell, bytes, pc, 0);
   learn_again(t, cell, pc, kHookSite | (kWrite ? kWriteSite : 0));
   return done;
 }
@@ -168,24 +168,28 @@ class Player {
     bool const by_spans = platform::options().filter == platform::Filter::kSpans;
     uintptr_t const pc = pc_of(trace_, bytes_, places_, index);
     if (by_spans && b.size <= 16) {
-      // A site is known when it comes again: every second access is made to look as if it did.
-      if (index % 2 == 0)
-        remember_site(t, pc, current_frames(t), b.size | kHookSite | (write ? kWriteSite : 0));
+      // A site is known when it comes again: every second access is made to look as if it did. Of those
+      // across granules, some are made by the library.
+      uint32_t const site = one_granule || index % 3 != 0 ? uint32_t{kHookSite} : 0;
+      if (index % 2 == 0) remember_site(t, pc, current_frames(t), b.size | site | (write ? kWriteSite : 0));
       Chunk* const chunk = existing_chunk(address);
       if (one_granule && chunk != nullptr) {
         DhCell* const cell = &chunk->cells[cell_index(address)];
         uint64_t const bytes = bytes_at(address, b.size);
         if (is_covered(cell, t->hot->floor, bytes | (write ? uint64_t{kDhWriteBit} : 0))) return;
+        if (write && cell->half[0] == 0 && t->may_be_quick() &&
+            quickest_first_write(t, address, cell, bytes, pc))
+          return;
         if (t->may_be_quick() && (write ? quickly<true>(t, address, cell, bytes, pc)
                                         : quickly<false>(t, address, cell, bytes, pc)))
           return;
       } else if (!one_granule && t->may_be_quick() &&
-                 (write ? quickest_across<true>(t, address, b.size, pc)
-                        : quickest_across<false>(t, address, b.size, pc))) {
+                 (write ? quickest_across<true>(t, address, b.size, pc, 0, site)
+                        : quickest_across<false>(t, address, b.size, pc, 0, site))) {
         return;
       }
-      if (write ? quick_access<true>(t, address, b.size, pc, 0, kHookSite)
-                : quick_access<false>(t, address, b.size, pc, 0, kHookSite))
+      if (write ? quick_access<true>(t, address, b.size, pc, 0, site)
+                : quick_access<false>(t, address, b.size, pc, 0, site))
         return;
     }
     check_access(t, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, pc, 0, false});

@@ -146,8 +146,8 @@ void play(const std::vector<Step>& steps, const std::vector<uint64_t*>& words) {
     if (i % 2 == 0) remember_site(t, pc, current_frames(t), s.size | kHookSite | (write ? kWriteSite : 0));
     t->until_known = 100;  // who brings up to date what all know is the player
     if (t->may_be_quick() && cell != nullptr &&
-        (write ? quickest_access<true>(t, address, cell, bytes_at(address, s.size), pc)
-               : quickest_access<false>(t, address, cell, bytes_at(address, s.size), pc)))
+        (write ? quickest_access<true>(t, address, cell, bytes_at(address, s.size), pc, 0)
+               : quickest_access<false>(t, address, cell, bytes_at(address, s.size), pc, 0)))
       continue;
     if (write ? quick_access<true>(t, address, s.size, pc, 0, kHookSite)
               : quick_access<false>(t, address, s.size, pc, 0, kHookSite))
