@@ -36,7 +36,8 @@
 //
 // A cell is two halves; each half describes one access that is not yet superseded (src/runtime/watch/cell.h):
 //
-//   63..23 epoch of the access: slot (17 bits), clock (24 bits)
+//   63..23 epoch of the access: slot (17 bits), clock (24 bits); all ones in the clock: the thread has noted
+//          it elsewhere (src/runtime/watch/read_notes.h)
 //   22     in the first half: the cell is long, all that it knows is elsewhere, and what stands here repeats
 //          some of it for the hooks
 //   21..10 half of the number of the cell's pair of stacks

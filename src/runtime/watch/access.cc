@@ -121,9 +121,9 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       if (compare_and_swap_cell(cell, old, s->to)) return true;
       continue;
     }
-    if (__builtin_expect(is_fat(old), 0)) {
+    if (__builtin_expect(is_fat(old) || has_noted(old), 0)) {
       // Only this thread could make it covered, so this is asked once, without the lock.
-      if (s->filtered && covered_without_lock(fat_of(old), cell, s->access)) return false;
+      if (s->filtered && is_fat(old) && covered_without_lock(fat_of(old), cell, s->access)) return false;
       record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
       return true;
     }

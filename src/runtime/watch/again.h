@@ -47,12 +47,23 @@ __attribute__((always_inline)) inline Again find_place_again(Thread* thread, uin
 template <bool kWrite, uint64_t kSame>
 __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell* cell, uint64_t bytes,
                                                          uintptr_t pc) {
-  platform::want_line(cell);
+  if (kWrite) platform::want_line(cell);
   uint64_t const floor = thread->hot->floor;
   DhCell const old = load_halves(cell);
   auto const [h0, h1] = old.half;
   uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | bytes;
   if (((h0 ^ now) & kSame) != 0) return Again::kNo;
+  if constexpr (!kWrite && kSame == kSameBytes) {
+    if (quick::repeats_shared_read(thread, h0, h1, bytes)) {
+      // A label in the cell would take its line away from the other reader.
+      if (is_noted(h0)) {
+        return ReadNotes::read_again(thread, cell, h0, pc) == ReadNotes::Outcome::kDone ? Again::kDone
+                                                                                        : Again::kNo;
+      }
+      if (thread->notes.may_begin()) return Again::kNo;
+    }
+  }
+  if (!kWrite) platform::want_line(cell);
   if ((h1 & 0xff) != 0 && (kWrite || (h1 & kDhWriteBit) != 0 || quick::ordered(thread, h1)))
     return Again::kNo;
   Again const found = find_place_again(thread, shape_of(old), pc);

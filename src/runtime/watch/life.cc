@@ -50,7 +50,8 @@ void check_second_free(Thread* thread, uintptr_t address, uintptr_t pc) {
   unsigned count = 0;
   DhCell* const cell = &chunk->cells[cell_index(address)];
   DhCell const seen = load_cell(cell);
-  if (FatCell* const fat = lock_existing_fat(cell)) {
+  if (FatCell* const fat =
+          !is_fat(seen) && has_noted(seen) ? lock_fat(chunk, cell) : lock_existing_fat(cell)) {
     for (; count < fat->count && count < kMost; ++count) records[count] = fat->records()[count];
     fat->lock.unlock();
   } else if (!is_fat(seen) && (seen.half[0] | seen.half[1]) != 0) {

@@ -16,6 +16,8 @@
 #include "runtime/watch/access.h"
 #include "runtime/watch/covered.h"
 #include "runtime/watch/known_to_all.h"
+#include "runtime/watch/quick_inside.h"
+#include "runtime/watch/read_notes.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/thread.h"
@@ -258,6 +260,18 @@ __attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* c
   return false;
 }
 
+// Are these two plain reads, one of this thread and of just these bytes, the other one of somebody else?
+__attribute__((always_inline)) inline bool repeats_shared_read(const Thread* thread, uint64_t h0, uint64_t h1,
+                                                               uint64_t mask) {
+  constexpr uint64_t kKinds = kDhWriteBit | kDhAtomicBit;
+  uint64_t const slot = thread->slot;
+  uint64_t const s0 = h0 >> (64 - kDhSlotBits);
+  uint64_t const s1 = h1 >> (64 - kDhSlotBits);
+  if (((h0 | h1) & kKinds) != 0 || (h0 & kDhLongBit) != 0 || s0 == s1) return false;
+  uint64_t const own = s0 == slot ? h0 : h1;
+  return (s0 == slot || s1 == slot) && (own & 0xff) == mask && ((h0 ^ h1 ^ own) & 0xff) != 0;
+}
+
 enum class Outcome : uint8_t {
   kDone,
   kNotKnown,  // nothing was done: the tables do not have it, or somebody else was faster
@@ -297,6 +311,34 @@ __attribute__((always_inline)) inline void want_lines(DhCell* cell) {
 
 }  // namespace quick
 
+inline ReadNotes::Outcome ReadNotes::read_again(Thread* thread, DhCell* cell, uint64_t half, uintptr_t pc) {
+  // What is looked at and changed here must not be changed by a signal's handler in between.
+  if (!enter_quickly(thread)) return Outcome::kNot;
+  Note& note = thread->notes.note_of(cell);
+  uint64_t const clock = thread->hot->floor >> kDhEpochShift & kClockMask;
+  Outcome outcome = Outcome::kNot;
+  quick::Place place;
+  if (__builtin_expect(note.cell != cell, 0)) {
+    // A signal's handler has been here since the half was seen.
+  } else if ((note.value & kClockMask) >= clock) {
+    covered(thread, note);
+    outcome = Outcome::kDone;
+  } else if (quick::find_place(thread, pc, kHookSite, &place) && --thread->until_known >= 0) {
+    thread->span.note_used();
+    __atomic_exchange_n(&note.value, clock | static_cast<uint64_t>(place.stack) << kStackShift,
+                        __ATOMIC_SEQ_CST);
+    // Does the cell still say so, in whichever half?
+    auto const [h0, h1] = load_halves(cell).half;
+    if (__builtin_expect(((h0 ^ half) & ~kHalfShape) == 0 || ((h1 ^ half) & ~kHalfShape) == 0, 1)) {
+      ++thread->statistics.slow_accesses;
+      if (thread->notes.debt_ > -kMostDebt) --thread->notes.debt_;
+      outcome = Outcome::kDone;
+    }
+  }
+  leave_quickly(thread, 0);
+  return outcome;
+}
+
 // An access to the bytes `mask` of a granule whose stack is known already, whatever its cell. Races are told:
 // `whole` is what the program did. REQUIRES: the granule has a chunk.
 __attribute__((preserve_most, noinline)) void known_access(Thread* thread, uintptr_t granule, uint64_t mask,
@@ -314,6 +356,18 @@ __attribute__((preserve_most, noinline)) void enter_for_known_access(Thread* thr
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, DhCell* cell,
                                                            uint64_t mask, uintptr_t pc, uint64_t value) {
+  if constexpr (!kWrite) {
+    auto const [h0, h1] = load_halves(cell).half;
+    if (__builtin_expect(quick::repeats_shared_read(thread, h0, h1, mask), 0)) {
+      unsigned const own = h0 >> (64 - kDhSlotBits) == thread->slot ? 0 : 1;
+      uint64_t const half = own == 0 ? h0 : h1;
+      auto const outcome = is_noted(half) ? ReadNotes::read_again(thread, cell, half, pc)
+                           : thread->notes.may_begin()
+                               ? ReadNotes::begin(thread, existing_chunk(address), cell, {{h0, h1}}, own, pc)
+                               : ReadNotes::Outcome::kUsual;
+      if (outcome != ReadNotes::Outcome::kUsual) return outcome == ReadNotes::Outcome::kDone;
+    }
+  }
   quick::want_lines<kWrite>(cell);
   if ((__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) & kDhLongBit) != 0) return false;
   quick::Place place;

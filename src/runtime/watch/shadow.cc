@@ -285,7 +285,10 @@ FatCell* make_fat(Chunk* chunk, DhCell* cell) {
     size_t const index = static_cast<size_t>(cell - chunk->cells);
     note_touched(chunk, index);
     __atomic_store_n(&chunk->may_be_fat[index / kPageCells], 1, __ATOMIC_RELAXED);
-    if (compare_and_swap_cell(cell, old, fresh)) return fat;
+    if (compare_and_swap_cell(cell, old, fresh)) {
+      for (unsigned i = 0; i < fat->count; ++i) ReadNotes::resolve(cell, &fat->few[i]);
+      return fat;
+    }
     // Somebody else was faster.
     release_fat(fat);
     give_back(fat, number_of(fresh));

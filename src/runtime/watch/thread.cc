@@ -109,13 +109,16 @@ void assign_slot(Thread* thread) {
   incarnation->info = thread->info;
   slot_owner[slot] = incarnation;
   thread->slot = slot;
+  ReadNotes::is_slot_of(slot, &thread->notes);
   thread->version = static_cast<uint64_t>(thread->info->id) << 40;  // never another thread's: see SyncVar
   thread->span.start(first_clock);
   // Its own past (of the slot's former owners) is ordered before everybody, and before itself.
   thread->clock.set(slot, first_clock - 1);
 }
 
+// REQUIRES: its notes are settled.
 void retire_slot(Thread* thread) {
+  ReadNotes::is_slot_of(thread->slot, nullptr);
   auto* const dead = platform::make<DeadSlot>();
   dead->slot = thread->slot;
   dead->last_clock = thread->span.used();
@@ -291,6 +294,7 @@ void publish(Thread* thread) {
 void renew_slot(Thread* thread) {
   // The thread becomes its own successor: its old identity ends here, ordered before everything it does from
   // now on.
+  thread->notes.settle_all(thread, thread);
   SpinGuard const guard(registry_lock);
   thread->clock.set(thread->slot, thread->span.used());
   retire_slot(thread);
@@ -391,6 +395,7 @@ void thread_start(Thread* thread) {
 
 void thread_finish(Thread* thread) {
   publish(thread);
+  thread->notes.settle_all(thread, thread);
   platform::syscall6(SYS_munmap, reinterpret_cast<long>(thread->frames - 1),
                      static_cast<long>(thread->frames_bytes));
   thread->hot->next_frame = unclaimed_frames;
@@ -442,6 +447,7 @@ void fiber_switch(Thread* from, Thread* to, bool orders) {
 }
 
 void fiber_destroy(Thread* fiber) {
+  fiber->notes.settle_all(current_thread, fiber);
   platform::syscall6(SYS_munmap, reinterpret_cast<long>(fiber->frames - 1),
                      static_cast<long>(fiber->frames_bytes));
   SpinGuard const guard(registry_lock);
@@ -604,6 +610,7 @@ void threads_fork_child(Thread* survivor) {
     Thread* const next = t->next_live;
     if (t != survivor) survivor->clock.set(t->slot, t->span.used());
     if (t != survivor && !may_go_on(t)) {
+      t->notes.settle_all(survivor, t);
       no_longer_joining(t);
       unlink_live(t);
       retire_slot(t);

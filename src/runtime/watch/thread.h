@@ -11,6 +11,7 @@
 #include "runtime/watch/epoch.h"
 #include "runtime/watch/lock_places.h"
 #include "runtime/watch/places_again.h"
+#include "runtime/watch/read_notes.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/vector_clock.h"
 #include "runtime/watch/walked.h"
@@ -118,6 +119,7 @@ struct Thread {
   LockPlaces lock_places;
   SyncHints sync_hints;
   WalkedRanges walked;
+  ReadNotes notes;
 
   bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }
   Epoch epoch() const { return Epoch(slot, span.label()); }

@@ -52,6 +52,7 @@ Actors::~Actors() {
 void Actors::end(uint32_t id) {
   Thread* const thread = actors_.at(id).thread;
   ended_.push_back({thread->slot, thread->span.used()});
+  thread->notes.settle_all(root_, thread);
   thread_abandon(thread);
   actors_.erase(id);
 }

@@ -338,6 +338,26 @@ TEST(WatchModel, RandomTracesThroughFewPlaces) {
   EXPECT_GT(made_more, 500);
 }
 
+// What two threads read again and again, with new labels, and write now and then: notes of shared reads.
+TEST(WatchModel, RandomTracesOfSharedReads) {
+  std::mt19937_64 random(20261116);
+  long racy = 0;
+  for (int i = 0; i < 10000 && !::testing::Test::HasFailure(); ++i) {
+    testing::RandomShape shape;
+    shape.events = 40 + static_cast<int>(random() % 60);
+    shape.threads = 2 + static_cast<int>(random() % 8 == 0);
+    shape.locks = 1 + static_cast<int>(random() % 2);
+    shape.locations = 1 + static_cast<int>(random() % 2);
+    shape.max_held = 1;
+    Trace trace = testing::random_trace(shape, random);
+    for (Event& e : trace.events) {
+      if (e.kind == EventKind::kWrite && random() % 16 != 0) e.kind = EventKind::kRead;
+    }
+    racy += compare(trace, random() % 8 != 0 ? whole_words(trace) : random_bytes(trace, random)) != 0;
+  }
+  EXPECT_GT(racy, 1000);
+}
+
 TEST(WatchKnown, WhoWaitsForOneThatHasEndedCanAct) {
   Actors actors;
   actors.are(std::set<uint32_t>{0, 1, 2});

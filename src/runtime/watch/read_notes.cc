@@ -1,0 +1,94 @@
+#include "runtime/watch/read_notes.h"
+
+#include "runtime/watch/access.h"
+#include "runtime/watch/quick.h"
+#include "runtime/watch/shadow.h"
+#include "runtime/watch/thread.h"
+
+namespace deadheat::watch {
+
+namespace {
+
+// By slot.
+ReadNotes* notes_of_slot[kSlots];
+
+constexpr uint64_t noted_epoch(uint32_t slot) { return Epoch(slot, kNotedClock).bits(); }
+
+constexpr bool is_noted_by(uint64_t half, uint32_t slot) {
+  return half >> kDhEpochShift == noted_epoch(slot) && (half & 0xff) != 0;
+}
+
+}  // namespace
+
+void ReadNotes::is_slot_of(uint32_t slot, ReadNotes* notes) {
+  __atomic_store_n(&notes_of_slot[slot], notes, __ATOMIC_RELEASE);
+}
+
+void ReadNotes::covered(Thread* thread, Note& note) {
+  ++thread->statistics.slow_accesses;
+  ++thread->statistics.covered;
+  if (note.value >> kTimesShift < kOftenCovered) {
+    __atomic_store_n(&note.value, note.value + (uint64_t{1} << kTimesShift), __ATOMIC_RELAXED);
+    return;
+  }
+  settle(thread, thread, note);
+  thread->notes.debt_ += kPrice;
+}
+
+ReadNotes::Outcome ReadNotes::begin(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old,
+                                    unsigned own, uintptr_t pc) {
+  // What is looked at and changed here must not be changed by a signal's handler in between.
+  Inside const inside(thread);
+  ReadNotes& notes = thread->notes;
+  uint64_t const half = old.half[own];
+  StackId const stack =
+      site_stack(thread, pc, static_cast<uint32_t>(__builtin_popcountll(half & 0xff)) | kHookSite);
+  if (stack == 0) return Outcome::kUsual;
+  Note& note = notes.note_of(cell);
+  notes.debt_ += kPrice;
+  if (note.cell != nullptr && note.cell != cell) {
+    notes.debt_ += kPriceOfPlace;
+    settle(thread, thread, note);
+  }
+  notes.any_ = true;
+  note.cell = cell;
+  note.chunk = chunk;
+  __atomic_store_n(&note.value, thread->span.label() | static_cast<uint64_t>(stack) << kStackShift,
+                   __ATOMIC_RELEASE);
+  thread->span.note_used();
+  DhCell noted = old;
+  noted.half[own] = (half & (kHalfShape | 0xff)) | noted_epoch(thread->slot) << kDhEpochShift;
+  if (!compare_and_swap_cell(cell, old, noted)) return Outcome::kNot;
+  ++thread->statistics.slow_accesses;
+  return Outcome::kDone;
+}
+
+void ReadNotes::resolve(const DhCell* cell, Record* record) {
+  Epoch const epoch = record->epoch();
+  if (epoch.clock() != kNotedClock) return;
+  ReadNotes* const notes = __atomic_load_n(&notes_of_slot[epoch.slot()], __ATOMIC_ACQUIRE);
+  uint64_t const value = __atomic_load_n(&notes->note_of(cell).value, __ATOMIC_ACQUIRE);
+  record->epoch_bits = Epoch(epoch.slot(), static_cast<uint32_t>(value & kClockMask)).bits();
+  record->stack = static_cast<StackId>(value >> kStackShift & ((uint64_t{1} << kStackIdBits) - 1));
+}
+
+void ReadNotes::settle(Thread* acting, const Thread* owner, const Note& note) {
+  DhCell const seen = load_cell(note.cell);
+  // Long: whoever made it so may not have read the note yet, and has it locked until then.
+  if (!is_fat(seen) && !is_noted_by(seen.half[0], owner->slot) && !is_noted_by(seen.half[1], owner->slot))
+    return;
+  FatCell* const fat = is_fat(seen) ? lock_existing_fat(note.cell) : lock_fat(note.chunk, note.cell);
+  if (fat != nullptr) unlock_fat(acting, fat);
+}
+
+void ReadNotes::settle_all(Thread* acting, const Thread* owner) {
+  if (!any_) return;
+  any_ = false;
+  for (Note& note : note_) {
+    if (note.cell == nullptr) continue;
+    settle(acting, owner, note);
+    note.cell = nullptr;
+  }
+}
+
+}  // namespace deadheat::watch

@@ -1,0 +1,113 @@
+// Notes of shared reads: what two threads only read stays where it is.
+//
+// Where labels change all the time, each thread reads the same configuration, table or list anew with each
+// label, and each time it would write its own half of the cell: the line travels between the processors, 100
+// to 300 ns for each read. Instead a half may say "see the reader's notes" (its clock is kNotedClock), once
+// both halves are reads of two threads and one of them repeats its own. The reader then notes the label and
+// the call stack of its latest read in a table of its own, and the cell is not written again.
+//
+// Who must know more than that somebody read there makes the cell long first, and then looks into the notes
+// (`resolve`, from make_fat; nobody else takes a half apart that is noted). The reader, having noted, looks
+// whether its half still says so; otherwise it records the read as usual. Both do the former by a locked
+// instruction, so that one of the two sees the other:
+//
+//   reader                                   somebody who judges
+//     note := label and stack (exchange)       cell := long (compare and swap, locked)
+//     does the half still say "noted"?         read the note
+//
+// To all others a noted half is a read of that thread which they do not know of: unordered, and kept. A note
+// stays until its half says so no more: before its place in the table is needed for another cell, before the
+// thread ends and before it gets another slot its halves are made exact again (`settle`), by making the cell
+// long and short again. Notes that no half speaks of mean nothing.
+//
+// A noted half covers nothing as far as hooks can see, so that what is read very often within one label is
+// better off with an exact half: it gets that back (kOftenCovered). Whether notes are worth it at all is kept
+// account of (`debt_`).
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/watch/cell.h"
+
+namespace deadheat::watch {
+
+struct Chunk;
+struct Thread;
+
+inline constexpr uint64_t kClockMask = (uint64_t{1} << kDhClockBits) - 1;
+inline constexpr uint32_t kNotedClock = kClockMask;
+static_assert(kLastClock + (1u << kDhLabelWindowBits) < kNotedClock, "no label, and covered by no floor");
+
+// Is the latest label of this access in its thread's notes?
+constexpr bool is_noted(uint64_t half) {
+  return (half >> kDhEpochShift & kClockMask) == kNotedClock && (half & 0xff) != 0;
+}
+constexpr bool has_noted(const DhCell& short_cell) {
+  return is_noted(short_cell.half[0]) || is_noted(short_cell.half[1]);
+}
+
+class ReadNotes {
+ public:
+  enum class Outcome {
+    kDone,
+    kUsual,  // nothing was done, and nothing is in the way of doing as usual
+    kNot,    // the read must be recorded, in whatever way the cell then allows
+  };
+
+  // A read that repeats the thread's own, which is noted: `half` of the cell, as just seen.
+  // REQUIRES: thread->may_be_quick().
+  __attribute__((always_inline)) static inline Outcome read_again(Thread* thread, DhCell* cell, uint64_t half,
+                                                                  uintptr_t pc);
+  // Whether one more note is likely to be worth it.
+  bool may_begin() {
+    if (__builtin_expect(debt_ < kMostDebt, 1)) return true;
+    if (++refused_ % kTryAgain != 0) return false;
+    debt_ -= kPrice;
+    return true;
+  }
+  // The same where it is not noted yet, but could be: `old` is the cell, and `own` says which half.
+  __attribute__((preserve_most, noinline)) static Outcome begin(Thread* thread, Chunk* chunk, DhCell* cell,
+                                                                const DhCell& old, unsigned own,
+                                                                uintptr_t pc);
+
+  // Puts what was noted into a record that says so. REQUIRES: the cell is long by now, and locked.
+  static void resolve(const DhCell* cell, Record* record);
+
+  // No half says any more that something is noted here. `acting` is who does it; `owner`, whose notes these
+  // are, does nothing meanwhile.
+  void settle_all(Thread* acting, const Thread* owner);
+
+  // Whose slot this is from now on; null: nobody's.
+  static void is_slot_of(uint32_t slot, ReadNotes* notes);
+
+ private:
+  struct Note {
+    DhCell* cell;
+    Chunk* chunk;
+    uint64_t value;  // clock, stack, and how often it covered a read since
+    uint64_t reserved;
+  };
+  static constexpr unsigned kBits = 9;
+  static constexpr unsigned kStackShift = kDhClockBits;
+  static constexpr unsigned kTimesShift = kStackShift + kStackIdBits;
+  static constexpr uint64_t kOftenCovered = 16;
+  // What a new note, and one that took another's place, must earn by reads that wrote nothing but the note.
+  static constexpr int32_t kPrice = 8;
+  static constexpr int32_t kPriceOfPlace = 64;
+  static constexpr int32_t kMostDebt = 1 << 10;
+  static constexpr uint32_t kTryAgain = 256;
+
+  Note& note_of(const DhCell* cell) {
+    auto const number = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(cell) / sizeof(DhCell));
+    return note_[number * 0x9E3779B1u >> (32 - kBits)];
+  }
+  __attribute__((preserve_most, noinline)) static void covered(Thread* thread, Note& note);
+  static void settle(Thread* acting, const Thread* owner, const Note& note);
+
+  Note note_[1u << kBits];
+  bool any_;  // has there been one
+  int32_t debt_;
+  uint32_t refused_;
+};
+
+}  // namespace deadheat::watch
