@@ -15,6 +15,7 @@
 #include "instrument/loop_accesses.h"
 #include "instrument/module_setup.h"
 #include "instrument/neighbouring_accesses.h"
+#include "instrument/prefetches.h"
 #include "instrument/read_before_write.h"
 #include "instrument/sanitizer_marks.h"
 #include "instrument/source_lines.h"
@@ -68,6 +69,7 @@ class ModuleInstrumenter {
     accesses_.emit(accesses);
     const bool has_atomics = atomics_.run(function);
     if (!has_calls && !has_atomics && statistics_.checks == checks) return false;
+    follow_prefetches(function, hooks_);
     frames_.run(function, escaping);
     drop_untrue_attributes(function);
     return true;

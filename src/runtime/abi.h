@@ -154,6 +154,9 @@ DH_HOOK DH_SLOW void __dh_write_slow(void* address, const DhCell* cell, uint64_t
 DH_HOOK DH_SLOW void __dh_read_across(const void* address, uint32_t size);
 DH_HOOK DH_SLOW void __dh_write_across(void* address, uint32_t size, uint64_t value);
 
+// The program prefetches this line. Any address.
+DH_HOOK void __dh_prefetch(const void* address);
+
 // Memory intrinsics and calls to the functions of these names: checked, then done.
 DH_HOOK void* __dh_memcpy(void* to, const void* from, size_t size);
 DH_HOOK void* __dh_memmove(void* to, const void* from, size_t size);

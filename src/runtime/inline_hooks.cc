@@ -129,6 +129,17 @@ void __dh_write_unaligned4(void* address, uint64_t value) { write_unaligned(addr
 void __dh_write_unaligned8(void* address, uint64_t value) { write_unaligned(address, 8, value); }
 void __dh_write_unaligned16(void* address) { DH_WRITE_ACROSS(address, 16, 0); }
 
+// Of a line of the program's, both lines of cells. A prefetch may be of any address at all.
+void __dh_prefetch(const void* at) {
+  constexpr uintptr_t kLine = 64;
+  auto const address = reinterpret_cast<uintptr_t>(at) & ~(kLine - 1);
+  if (address >> (kDhChunkBits + kDhDirectoryBits) != 0) return;
+  const DhCell* const cell = cell_of(address);
+  if (cell == nullptr) return;
+  __builtin_prefetch(cell);
+  __builtin_prefetch(reinterpret_cast<const char*>(cell) + kLine);
+}
+
 DhFrame* __dh_enter(const void* return_address) {
   DhFrame* const frame = __dh_hot.next_frame;
   frame->return_address = return_address;
