@@ -29,6 +29,7 @@ AtomicAccess::AtomicAccess(const volatile void* address, unsigned size, uintptr_
 AtomicAccess::~AtomicAccess() {
   if (!active_) return;
   if (fat_ != nullptr) unlock_fat(thread_, fat_);
+  renew_slot_if_needed(thread_);
   if (__builtin_expect(races_.count != 0, 0)) {
     tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
   }
@@ -49,7 +50,7 @@ void AtomicAccess::store_done(int order) {
   if (thread_->ignore_sync != 0) return;
   SyncVar* sync = find_sync(fat_, address_);
   if (releases(order)) {
-    publish(thread_);
+    publish_in_granule(thread_);
     if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
     sync->clock.assign(thread_->clock);
   } else if (!thread_->fence_release.empty()) {
@@ -68,7 +69,7 @@ void AtomicAccess::modify_done(int order) {
   check(AccessType::kAtomicWrite);
   if (thread_->ignore_sync != 0) return;
   if (releases(order)) {
-    publish(thread_);
+    publish_in_granule(thread_);
     if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
     sync->clock.join(thread_->clock);
   } else if (!thread_->fence_release.empty()) {

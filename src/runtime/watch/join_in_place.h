@@ -59,7 +59,8 @@ __attribute__((always_inline)) inline InPlace join_in_place(const Thread* thread
     if (((old ^ now) & ~Record::kMask) == 0) mine = r;
     if ((old & mask) == 0) continue;
     if (covers(old, now)) {
-      if (((old | now) & Record::kWrite) == 0) show_own(fat->owner, old);
+      // A plain read may cover it, too, and would be shown as less than it is.
+      if (((old | now) & Record::kWrite) == 0 && (old & Record::kAtomic) != 0) show_own(fat->owner, old);
       return InPlace::kCovered;
     }
     if (mine == r) continue;

@@ -173,6 +173,16 @@ void write(void* address, size_t size, Pc pc) {
   [[clang::musttail]] return write_slowly(address, size, pc);
 }
 
+namespace {
+// FatCells are locked meanwhile: no handler and no fork in between.
+void clear_from_outside(uintptr_t address, size_t size, MemoryIs memory) {
+  Thread* const thread = current_thread;
+  if (thread == nullptr || thread->inside != 0) return clear_shadow(address, size, memory);
+  Inside const inside(thread);
+  clear_shadow(address, size, memory);
+}
+}  // namespace
+
 void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr) return;
   Thread* const thread = current_thread;  // memory of a thread that is not known yet is nobody's
@@ -180,7 +190,7 @@ void allocated(void* address, size_t size, Pc pc) {
   if (platform::orders_by_itself(pc.value)) {
     // Its end orders nothing that a program could rely on or be blamed for: it is not checked.
     block.thread = kHiddenBlock;
-    clear_shadow(block.address, size);
+    clear_from_outside(block.address, size, MemoryIs::kInUse);
     heap_add(block);
     return;
   }
@@ -217,14 +227,11 @@ void freeing(void* address, Pc pc) {
   heap_remove(number(address), &block);
 }
 
-void mapped(void* address, size_t size, Pc) { clear_shadow(number(address), size); }
+void mapped(void* address, size_t size, Pc) { clear_from_outside(number(address), size, MemoryIs::kInUse); }
 
 void unmapping(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
-  if (thread == nullptr) {
-    clear_shadow(number(address), size, MemoryIs::kGone);
-    return;
-  }
+  if (thread == nullptr) return clear_from_outside(number(address), size, MemoryIs::kGone);
   Inside const inside(thread);
   // As with free: whoever touches it unordered races with its end.
   check_end_where_touched(thread, number(address), size, pc.value);

@@ -56,6 +56,7 @@ ReadNotes::Outcome ReadNotes::begin(Thread* thread, Chunk* chunk, DhCell* cell, 
   __atomic_store_n(&note.value, thread->span.label() | static_cast<uint64_t>(stack) << kStackShift,
                    __ATOMIC_RELEASE);
   thread->span.note_used();
+  note_may_be_long(chunk, cell);  // whoever clears the page looks for it, then
   DhCell noted = old;
   noted.half[own] = (half & (kHalfShape | 0xff)) | noted_epoch(thread->slot) << kDhEpochShift;
   if (!compare_and_swap_cell(cell, old, noted)) return Outcome::kNot;
@@ -73,12 +74,16 @@ void ReadNotes::resolve(const DhCell* cell, Record* record) {
 }
 
 void ReadNotes::settle(Thread* acting, const Thread* owner, const Note& note) {
-  DhCell const seen = load_cell(note.cell);
-  // Long: whoever made it so may not have read the note yet, and has it locked until then.
-  if (!is_fat(seen) && !is_noted_by(seen.half[0], owner->slot) && !is_noted_by(seen.half[1], owner->slot))
-    return;
-  FatCell* const fat = is_fat(seen) ? lock_existing_fat(note.cell) : lock_fat(note.chunk, note.cell);
-  if (fat != nullptr) unlock_fat(acting, fat);
+  for (;;) {
+    // Long: whoever made it so may not have read the note yet, and has it locked until then.
+    if (FatCell* const fat = lock_existing_fat(note.cell)) return unlock_fat(acting, fat);
+    DhCell const seen = load_cell(note.cell);
+    if (is_fat(seen)) continue;
+    if (!is_noted_by(seen.half[0], owner->slot) && !is_noted_by(seen.half[1], owner->slot)) return;
+    // Only from what was seen: the memory may be somebody else's by now, and its cell no longer ours to
+    // touch.
+    if (FatCell* const fat = make_fat_from(note.chunk, note.cell, seen)) return unlock_fat(acting, fat);
+  }
 }
 
 void ReadNotes::settle_all(Thread* acting, const Thread* owner) {

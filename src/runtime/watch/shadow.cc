@@ -97,6 +97,9 @@ void release_fat(FatCell* fat) {
   fat->owner = nullptr;
 }
 
+// Even while the memory is nobody's: a reader may settle its notes at any time.
+bool may_be_changed_by_others(const DhCell& cell) { return is_fat(cell) || has_noted(cell); }
+
 void clear_cell(DhCell* cell) {
   for (;;) {
     DhCell const old = load_cell(cell);
@@ -126,7 +129,7 @@ void clear_pages(Chunk* chunk, size_t first, size_t last, MemoryIs memory) {
     for (; run < last && chunk->page_state[run] != kUntouched; ++run) {
       if (chunk->may_be_fat[run] == 0) continue;
       for (size_t i = run * kPageCells; i < (run + 1) * kPageCells; ++i) {
-        if (is_fat(chunk->cells[i])) clear_cell(&chunk->cells[i]);
+        if (may_be_changed_by_others(chunk->cells[i])) clear_cell(&chunk->cells[i]);
       }
       chunk->may_be_fat[run] = 0;
     }
@@ -270,28 +273,32 @@ Chunk* make_chunk_for(uintptr_t address) {
   return make_chunk(index);
 }
 
+FatCell* make_fat_from(Chunk* chunk, DhCell* cell, const DhCell& old) {
+  DhCell const fresh = take_fat();
+  FatCell* const fat = fat_of(fresh);
+  fat->owner = cell;
+  StackPair const stacks = shape_stacks(shape_of(old));
+  fat->reserve(2);
+  if ((old.half[0] & 0xff) != 0) fat->few[fat->count++] = unpack_half(old.half[0], stacks.first);
+  if ((old.half[1] & 0xff) != 0) fat->few[fat->count++] = unpack_half(old.half[1], stacks.second);
+  note_touched(chunk, static_cast<size_t>(cell - chunk->cells));
+  note_may_be_long(chunk, cell);
+  if (compare_and_swap_cell(cell, old, fresh)) {
+    for (unsigned i = 0; i < fat->count; ++i) ReadNotes::resolve(cell, &fat->few[i]);
+    return fat;
+  }
+  // Somebody else was faster.
+  release_fat(fat);
+  give_back(fat, number_of(fresh));
+  return nullptr;
+}
+
 FatCell* make_fat(Chunk* chunk, DhCell* cell) {
   for (;;) {
     if (FatCell* const fat = lock_existing_fat(cell)) return fat;
     DhCell const old = load_cell(cell);
     if (is_fat(old)) continue;
-    DhCell const fresh = take_fat();
-    FatCell* const fat = fat_of(fresh);
-    fat->owner = cell;
-    StackPair const stacks = shape_stacks(shape_of(old));
-    fat->reserve(2);
-    if ((old.half[0] & 0xff) != 0) fat->few[fat->count++] = unpack_half(old.half[0], stacks.first);
-    if ((old.half[1] & 0xff) != 0) fat->few[fat->count++] = unpack_half(old.half[1], stacks.second);
-    size_t const index = static_cast<size_t>(cell - chunk->cells);
-    note_touched(chunk, index);
-    __atomic_store_n(&chunk->may_be_fat[index / kPageCells], 1, __ATOMIC_RELAXED);
-    if (compare_and_swap_cell(cell, old, fresh)) {
-      for (unsigned i = 0; i < fat->count; ++i) ReadNotes::resolve(cell, &fat->few[i]);
-      return fat;
-    }
-    // Somebody else was faster.
-    release_fat(fat);
-    give_back(fat, number_of(fresh));
+    if (FatCell* const fat = make_fat_from(chunk, cell, old)) return fat;
   }
 }
 
@@ -321,7 +328,7 @@ void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
         }
         DhCell* const cell = &chunk->cells[i];
         if ((cell->half[0] | cell->half[1]) == 0) continue;
-        if (is_fat(*cell))
+        if (may_be_changed_by_others(*cell))
           clear_cell(cell);
         else
           store_cell(cell, {});  // the allocator has just given it out: only a stray access could interfere

@@ -68,6 +68,12 @@ inline void note_touched(Chunk* chunk, size_t index) {
   if (__builtin_expect(!is_written(chunk, index / kPageCells), 0)) touch_page(chunk, index / kPageCells);
 }
 
+// Who clears the cell's page must look at it and not only overwrite it.
+inline void note_may_be_long(Chunk* chunk, const DhCell* cell) {
+  __atomic_store_n(&chunk->may_be_fat[static_cast<size_t>(cell - chunk->cells) / kPageCells], uint8_t{1},
+                   __ATOMIC_RELAXED);
+}
+
 // The memory is new: whatever was known of these bytes is forgotten.
 enum class MemoryIs { kInUse, kGone };
 void clear_shadow(uintptr_t address, size_t size, MemoryIs memory = MemoryIs::kInUse);
@@ -84,6 +90,8 @@ inline FatCell* lock_existing_fat(DhCell* cell) {
   }
 }
 __attribute__((noinline)) FatCell* make_fat(Chunk* chunk, DhCell* cell);
+// The same if the cell is still what it was, and short; null otherwise.
+FatCell* make_fat_from(Chunk* chunk, DhCell* cell, const DhCell& old);
 // The cell's FatCell, made if need be; locked.
 inline FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
   FatCell* const fat = lock_existing_fat(cell);

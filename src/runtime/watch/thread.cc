@@ -280,15 +280,19 @@ StackId stack_at(Thread* thread, uintptr_t pc, AccessType type, uint32_t size) {
   return intern_access(thread->cache, {current_frames(thread), pc, type, size, thread->lockset});
 }
 
-void publish(Thread* thread) {
+void publish_in_granule(Thread* thread) {
   if (tree_filter()) tree_message(thread);
   uint32_t const before = thread->span.label();
   thread->clock.set(thread->slot, thread->span.release());
   if (thread->span.label() != before) {
     ++thread->statistics.labels;
-    renew_slot_if_needed(thread);
     thread->publish_floor();
   }
+}
+
+void publish(Thread* thread) {
+  publish_in_granule(thread);
+  renew_slot_if_needed(thread);
 }
 
 void renew_slot(Thread* thread) {
@@ -301,6 +305,7 @@ void renew_slot(Thread* thread) {
   assign_slot(thread);
   note_who_can_act(live_threads);
   thread->learnt();
+  thread->publish_floor();
 }
 
 void threads_initialise() {

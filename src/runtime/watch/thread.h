@@ -198,8 +198,11 @@ StackId current_frames(Thread* thread);
 // An access node for `pc` called from the current frames.
 StackId stack_at(Thread* thread, uintptr_t pc, AccessType type, uint32_t size);
 
-void publish(
-    Thread* thread);  // own entry of `clock` := everything so far; starts a new label unless nothing happened
+// Own entry of `clock` := everything so far; starts a new label unless nothing happened.
+// REQUIRES: no granule is locked.
+void publish(Thread* thread);
+// The same for who has a granule locked, and looks after renew_slot_if_needed once it has not.
+void publish_in_granule(Thread* thread);
 
 // Registry.
 void threads_initialise();
@@ -239,6 +242,7 @@ void threads_fork_preparing(Thread* forker);
 void threads_fork_parent();
 void threads_fork_child(Thread* survivor);
 // Moves the thread to a fresh slot when its clock comes near the end of the present one.
+// REQUIRES: no granule is locked, because its notes are settled.
 __attribute__((noinline, cold)) void renew_slot(Thread* thread);
 inline void renew_slot_if_needed(Thread* thread) {
   if (__builtin_expect(thread->span.used() >= kLastClock || thread->span.label() >= kLastClock, 0))
