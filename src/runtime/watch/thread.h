@@ -67,6 +67,7 @@ struct SyncHints {
 // No label is above it: every access takes the slow path, where it is counted.
 inline constexpr uint64_t kNoFloor = ~uint64_t{0} >> 1;
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is hot stands first.
 struct Thread {
   // Hot: the slow path's first cache lines.
   uint32_t inside = 0;     // depth of runtime calls: signal handlers wait while it is not 0
