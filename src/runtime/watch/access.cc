@@ -158,18 +158,13 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
 
 // The same where quick.h knows what becomes of the cell: no records are made, no pair of stacks is looked for
 // but in its tables. False: nothing was done. REQUIRES: the access is not covered; nothing is counted.
-inline bool step_quickly(Thread* thread, DhCell* cell, ShapeId alone, Step* s) {
+inline bool step_quickly(Thread* thread, DhCell* cell, const QuickCache::Site& site, Step* s) {
   DhCell const old = load_cell(cell);
-  if (is_fat(old)) return false;
   uint64_t const kind = s->access.write != 0 ? uint64_t{kDhWriteBit} : 0;
-  quick::Change const change =
-      quick::change_of(thread, old.half[0], old.half[1], thread->hot->floor, kind, s->access.mask);
-  if (change.how == quick::kNotQuick) return false;
-  ShapeId const shape =
-      change.how == quick::kAlone ? alone : shape_after(thread, old, change.how, s->access.stack);
-  if (shape == kNoShape) return false;
-  DhCell const fresh = with_shape(change.first, change.second, shape);
-  if (!compare_and_swap_cell(cell, old, fresh)) return false;
+  DhCell fresh;
+  if (!quick::next_cell(thread, old, thread->hot->floor, kind, s->access.mask, site, &fresh) ||
+      !compare_and_swap_cell(cell, old, fresh))
+    return false;
   s->from = old;
   s->to = fresh;
   s->repeatable = true;
@@ -379,7 +374,7 @@ QuickCache::Site site_of_range(Thread* thread, const AccessRequest& request) {
 bool check_access(Thread* thread, const AccessRequest& request) {
   if (ignored(thread, request.type)) return false;
   bool recorded = false;
-  ShapeId alone = kNoShape;
+  QuickCache::Site site{};
   Step s;
   s.access.epoch_bits = thread->epoch().bits();
   s.access.set_kind(kind_of(request.type));
@@ -411,9 +406,8 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         continue;
       }
       if (s.access.stack == 0) {
-        QuickCache::Site const site = site_of_range(thread, request);
+        site = site_of_range(thread, request);
         s.access.stack = site.stack;
-        alone = site.alone;
         thread->span.note_used();
       }
       if (mask != s.access.mask) {
@@ -422,7 +416,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       }
       note_touched(chunk, index);
       bool const is_quick = thread->hot->floor != kNoFloor;
-      if (is_quick && step_quickly(thread, cell, alone, &s))
+      if (is_quick && step_quickly(thread, cell, site, &s))
         recorded = true;
       else
         recorded |= step(thread, chunk, cell, granule, &s, &races);

@@ -16,10 +16,8 @@
 
 namespace deadheat::watch {
 
-// Of the difference of such a record and the access: what must be 0. Of one to the same bytes, and of one
-// with the same label.
-constexpr uint64_t kSameBytes =
-    ~uint64_t{0} << (kDhEpochShift + kDhClockBits) | kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff;
+// Of the difference of such a record and the access: what must be 0 if it has the same label (cell.h:
+// kSameAccess, if it has the same bytes).
 constexpr uint64_t kSameLabel = ~(kHalfShape | 0xff);
 
 enum class Again {
@@ -53,7 +51,7 @@ __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell*
   auto const [h0, h1] = old.half;
   uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | bytes;
   if (((h0 ^ now) & kSame) != 0) return Again::kNo;
-  if constexpr (!kWrite && kSame == kSameBytes) {
+  if constexpr (!kWrite && kSame == kSameAccess) {
     if (quick::repeats_shared_read(thread, h0, h1, bytes)) {
       // A label in the cell would take its line away from the other reader.
       if (is_noted(h0)) {
@@ -68,8 +66,7 @@ __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell*
     return Again::kNo;
   Again const found = find_place_again(thread, shape_of(old), pc);
   if (found != Again::kDone) return found;
-  uint64_t const next =
-      kSame == kSameLabel ? h0 | bytes : (h0 & ((uint64_t{1} << kDhEpochShift) - 1)) | floor;
+  uint64_t const next = kSame == kSameLabel ? h0 | bytes : with_label(h0, floor);
   return quick::store(thread, cell, old, {{next, h1}}) ? Again::kDone : Again::kNo;
 }
 
@@ -81,13 +78,13 @@ __attribute__((always_inline)) inline Again read_second_again(Thread* thread, Dh
   uint64_t const floor = thread->hot->floor;
   DhCell const old = load_halves(cell);
   auto const [h0, h1] = old.half;
-  if ((((h0 ^ (floor | kDhWriteBit)) & (kSameBytes & ~uint64_t{0xff})) |
-       ((h1 ^ (floor | bytes)) & kSameBytes)) != 0) {
+  if ((((h0 ^ (floor | kDhWriteBit)) & (kSameAccess & ~uint64_t{0xff})) |
+       ((h1 ^ (floor | bytes)) & kSameAccess)) != 0) {
     return Again::kNo;
   }
   Again const found = find_place_again(thread, shape_of(old) | PlacesAgain::kSecond, pc);
   if (found != Again::kDone) return found;
-  uint64_t const next = (h1 & ((uint64_t{1} << kDhEpochShift) - 1)) | floor;
+  uint64_t const next = with_label(h1, floor);
   return quick::store(thread, cell, old, {{h0, next}}) ? Again::kDone : Again::kNo;
 }
 

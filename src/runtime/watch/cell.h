@@ -84,6 +84,16 @@ constexpr ShapeId shape_of(const DhCell& cell) {
          (static_cast<uint32_t>(cell.half[1] >> kHalfShapeShift) & kMask);
 }
 
+// Of the difference of two halves: what is 0 if they are accesses of one thread and kind to the same bytes,
+// whatever their labels and stacks.
+constexpr uint64_t kSameAccess =
+    ~uint64_t{0} << (kDhEpochShift + kDhClockBits) | kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff;
+// The same access with the label of `floor`.
+constexpr uint64_t with_label(uint64_t half, uint64_t floor) {
+  return (half & ((uint64_t{1} << kDhEpochShift) - 1)) | floor;
+}
+constexpr uint64_t slot_of(uint64_t half) { return half >> (64 - kDhSlotBits); }
+
 constexpr uint64_t kHalfShape = ((uint64_t{1} << kHalfShapeBits) - 1) << kHalfShapeShift;
 
 constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {

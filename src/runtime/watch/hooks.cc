@@ -121,7 +121,7 @@ __attribute__((always_inline)) inline bool in_long_cell(Thread* thread, const vo
     return true;
   }
   Inside const inside(thread);
-  if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
+  count_down_to_known(thread);
   access.stack = site_stack(thread, pc, size | kHookSite | (kWrite ? kWriteSite : 0));
   AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
   return access.stack != 0 && long_access(thread, cell, access, {address, size, type, pc, value, kWrite});
@@ -299,7 +299,7 @@ namespace {
 __attribute__((always_inline)) inline uintptr_t end_private_life(Thread* thread, uintptr_t at,
                                                                  uintptr_t end) {
   auto const is_other = [slot = thread->slot](uint64_t half) {
-    return __builtin_expect(half >> (64 - kDhSlotBits) != slot, 0);
+    return __builtin_expect(slot_of(half) != slot, 0);
   };
   do {
     uintptr_t const next = (at | 7) + 1;

@@ -30,7 +30,6 @@ enum class InPlace {
 // an atomic access of the present label.
 __attribute__((always_inline)) inline void show_own(DhCell* cell, uint64_t mine) {
   constexpr uint64_t kName = kHalfShape | kDhLongBit;
-  constexpr unsigned kSlotShift = 64 - kDhSlotBits;
   uint64_t const half = (mine & Record::kEpoch) << kDhEpochShift |
                         ((mine & Record::kWrite) != 0 ? uint64_t{kDhWriteBit} : 0) | kDhAtomicBit |
                         (mine & Record::kMask) >> Record::kMaskShift;
@@ -38,7 +37,7 @@ __attribute__((always_inline)) inline void show_own(DhCell* cell, uint64_t mine)
   if (is_by_pointer({{h0, h1}})) return;
   bool const is_shown_second = ((h1 ^ half) & ~(kName | 0xff)) == 0;
   if ((mine & Record::kWrite) != 0 && !is_shown_second && ((h0 ^ half) & ~(kName | 0xff)) != 0) return;
-  if (!is_shown_second && (h0 ^ half) >> kSlotShift == 0)
+  if (!is_shown_second && slot_of(h0) == slot_of(half))
     __atomic_store_n(&cell->half[0], (h0 & kName) | half, __ATOMIC_RELAXED);
   else
     __atomic_store_n(&cell->half[1], (h1 & kName) | half, __ATOMIC_RELAXED);

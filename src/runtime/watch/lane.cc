@@ -489,8 +489,9 @@ void thread_not_joined() {
 }
 
 void condition_waiting(const volatile void* mutex) {
-  Thread* const thread = synchronising();
-  if (thread != nullptr) __atomic_store_n(&thread->waits_with, mutex, __ATOMIC_RELEASE);
+  Thread* const thread = acting();
+  if (thread == nullptr || thread->ignore_sync != 0) return;
+  __atomic_store_n(&thread->waits_with, mutex, __ATOMIC_RELEASE);
 }
 
 void condition_waited() {

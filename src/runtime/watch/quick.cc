@@ -18,7 +18,7 @@ void enter_for_known_access(Thread* thread, uintptr_t granule, uint64_t mask, co
                             StackId stack) {
   Inside const inside(thread);
   ++thread->statistics.slow_accesses;
-  if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
+  count_down_to_known(thread);
   thread->span.note_used();
   known_access(thread, granule, mask, whole, stack);
 }

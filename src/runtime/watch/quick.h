@@ -47,6 +47,11 @@ __attribute__((preserve_most, noinline)) StackId intern_current_frames(Thread* t
 // 0 otherwise. The thread need not be inside the runtime.
 __attribute__((preserve_most, noinline)) StackId number_innermost_frame(const Thread* thread);
 
+// One slow access less until what all threads know is brought up to date (known_to_all.h).
+inline void count_down_to_known(Thread* thread) {
+  if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
+}
+
 // With kHookSite what is touched there has always the same size.
 enum : uint32_t { kWriteSite = 32, kAtomicSite = 64, kHookSite = 128 };
 
@@ -95,7 +100,7 @@ __attribute__((always_inline)) inline bool ordered(const Thread* thread, uint64_
 
 // Does everybody who can still race with this record know it (known_to_all.h)?
 __attribute__((always_inline)) inline bool over(const Thread* thread, uint64_t half) {
-  uint64_t const slot = half >> (64 - kDhSlotBits);
+  uint64_t const slot = slot_of(half);
   if (slot + thread->slot == __atomic_load_n(&both_acting_slots, __ATOMIC_RELAXED) && slot != thread->slot)
     return ordered(thread, half);
   return is_over(Epoch::from_bits(half >> kDhEpochShift));
@@ -243,19 +248,28 @@ __attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, c
   return compare_and_swap_cell(cell, old, next);
 }
 
-// The same with tables to fill, and again if somebody else was faster.
+// The cell after an access at `site`, with tables to fill. False: it is long, must become so, or there is a
+// race.
+__attribute__((always_inline)) inline bool next_cell(Thread* thread, const DhCell& old, uint64_t floor,
+                                                     uint64_t kind, uint64_t mask,
+                                                     const QuickCache::Site& site, DhCell* next) {
+  if (is_fat(old)) return false;
+  Change const change = change_of(thread, old.half[0], old.half[1], floor, kind, mask);
+  if (change.how == kNotQuick) return false;
+  ShapeId const shape = change.how == kAlone ? site.alone : shape_after(thread, old, change.how, site.stack);
+  *next = with_shape(change.first, change.second, shape);
+  return shape != kNoShape;
+}
+
+// The same stored, and again if somebody else was faster.
 __attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* cell, uint64_t floor,
                                                        uint64_t kind, uint64_t mask,
                                                        const QuickCache::Site& site) {
   for (int tries = 0; tries < 4; ++tries) {
     DhCell const old = load_cell(cell);
-    if (is_fat(old)) return false;
-    Change const change = change_of(thread, old.half[0], old.half[1], floor, kind, mask);
-    if (change.how == kNotQuick) return false;
-    ShapeId const shape =
-        change.how == kAlone ? site.alone : shape_after(thread, old, change.how, site.stack);
-    if (shape == kNoShape) return false;
-    if (compare_and_swap_cell(cell, old, with_shape(change.first, change.second, shape))) return true;
+    DhCell next;
+    if (!next_cell(thread, old, floor, kind, mask, site, &next)) return false;
+    if (compare_and_swap_cell(cell, old, next)) return true;
   }
   return false;
 }
@@ -265,8 +279,8 @@ __attribute__((always_inline)) inline bool repeats_shared_read(const Thread* thr
                                                                uint64_t mask) {
   constexpr uint64_t kKinds = kDhWriteBit | kDhAtomicBit;
   uint64_t const slot = thread->slot;
-  uint64_t const s0 = h0 >> (64 - kDhSlotBits);
-  uint64_t const s1 = h1 >> (64 - kDhSlotBits);
+  uint64_t const s0 = slot_of(h0);
+  uint64_t const s1 = slot_of(h1);
   if (((h0 | h1) & kKinds) != 0 || (h0 & kDhLongBit) != 0 || s0 == s1) return false;
   uint64_t const own = s0 == slot ? h0 : h1;
   return (s0 == slot || s1 == slot) && (own & 0xff) == mask && ((h0 ^ h1 ^ own) & 0xff) != 0;
@@ -359,7 +373,7 @@ __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintp
   if constexpr (!kWrite) {
     auto const [h0, h1] = load_halves(cell).half;
     if (__builtin_expect(quick::repeats_shared_read(thread, h0, h1, mask), 0)) {
-      unsigned const own = h0 >> (64 - kDhSlotBits) == thread->slot ? 0 : 1;
+      unsigned const own = slot_of(h0) == thread->slot ? 0 : 1;
       uint64_t const half = own == 0 ? h0 : h1;
       auto const outcome = is_noted(half) ? ReadNotes::read_again(thread, cell, half, pc)
                            : thread->notes.may_begin()
@@ -434,7 +448,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   if ((kWrite ? thread->ignore_writes : thread->ignore_reads) != 0) return false;
   uint64_t const floor = thread->hot->floor;
   if (floor == kNoFloor) return false;
-  if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
+  count_down_to_known(thread);
   const QuickCache::Site* const found = site_of(thread, pc, size | at | (kWrite ? kWriteSite : 0));
   if (found == nullptr) return false;
   QuickCache::Site const site = *found;

@@ -85,10 +85,8 @@ bool fill_tables(Thread* thread, Operation what, uintptr_t pc, const DhCell* cel
   const QuickCache::Site* const site = site_of(thread, pc, site_of_size<kWrite>(what.size()));
   DhCell const old = load_cell(cell);
   if (site == nullptr || is_fat(old)) return false;
-  quick::Change const change =
-      quick::change_of(thread, old.half[0], old.half[1], thread->hot->floor, kKind<kWrite>, what.mask());
-  if (change.how == quick::kNotQuick) return false;
-  return change.how == quick::kAlone || shape_after(thread, old, change.how, site->stack) != kNoShape;
+  DhCell next;
+  return quick::next_cell(thread, old, thread->hot->floor, kKind<kWrite>, what.mask(), *site, &next);
 }
 
 __attribute__((always_inline)) inline void leave_granule(Thread* thread) {
@@ -256,7 +254,8 @@ __attribute__((always_inline)) inline uint64_t change_quietly(uintptr_t address,
     }
     thread->span.note_used();
     __atomic_store_n(at, granule_of(address), __ATOMIC_RELAXED);
-    if (__builtin_expect(!compare_and_swap_cell(cell, old, with_label(old, floor)), 0)) {
+    if (__builtin_expect(!compare_and_swap_cell(cell, old, {{with_label(old.half[0], floor), old.half[1]}}),
+                         0)) {
       __atomic_store_n(at, uintptr_t{0}, __ATOMIC_RELEASE);
       leave_quickly(thread, 0);
       return change_slowly<kStore>(address, operand, change, what, pc, cell);
@@ -387,7 +386,7 @@ uint64_t quiet_load(uintptr_t address, Operation what, uintptr_t pc, DhCell* cel
   DhCell const old = load_halves(cell);
   uint64_t const floor = thread->hot->floor;
   if (!is_same_access<false>(old, floor, what) || !is_same_place<false>(thread, what, pc, old) ||
-      !compare_and_swap_cell(cell, old, with_label(old, floor))) {
+      !compare_and_swap_cell(cell, old, {{with_label(old.half[0], floor), old.half[1]}})) {
     return is_fat(old) ? load_in_long<T>(address, what, pc, cell) : load_slowly<T>(address, what, pc, cell);
   }
   return load_recorded<T>(thread, address, what, pc, cell);

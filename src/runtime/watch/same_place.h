@@ -12,16 +12,6 @@
 
 namespace deadheat::watch {
 
-// What two halves have in common that are the same access but for label and stack.
-constexpr uint64_t kSameAccess =
-    ~uint64_t{0} << (kDhEpochShift + kDhClockBits) | kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff;
-
-// The cell with the present label in its first half.
-__attribute__((always_inline)) inline DhCell with_label(const DhCell& old, uint64_t floor) {
-  constexpr uint64_t kBelowEpoch = (uint64_t{1} << kDhEpochShift) - 1;
-  return {{(old.half[0] & kBelowEpoch) | floor, old.half[1]}};
-}
-
 // One per OS thread. REQUIRES, for all that looks at it: the thread is inside the runtime, so that no
 // signal's handler changes it.
 class SamePlaces {

@@ -61,15 +61,15 @@ DH_C DH_SLOW void deadheat_write_first(void* address, const DhCell* cell, uint64
       ((musttail)) return deadheat_write_slow(address, cell, bytes, value);                   \
     __attribute__((musttail)) return deadheat_write_learn(address, cell, bytes, value);       \
   }
-DH_READ_AGAIN(deadheat_read_again, (access_again<false, kSameBytes>))
+DH_READ_AGAIN(deadheat_read_again, (access_again<false, kSameAccess>))
 DH_READ_AGAIN(deadheat_read_more, (access_again<false, kSameLabel>))
 DH_READ_AGAIN(deadheat_read_second, read_second_again)
-DH_WRITE_AGAIN(deadheat_write_again, (access_again<true, kSameBytes>))
+DH_WRITE_AGAIN(deadheat_write_again, (access_again<true, kSameAccess>))
 DH_WRITE_AGAIN(deadheat_write_more, (access_again<true, kSameLabel>))
 
 // Decided with the only register that need not be kept: by the difference of a record of the cell (%rsi) and
 // the access (the floor, the bytes in %rdx, for a write its bit).
-static_assert(kSameBytes == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
+static_assert(kSameAccess == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
 static_assert(kSameLabel == (~uint64_t{0} << 23 | 0x400300));
 static_assert(__builtin_offsetof(DhHot, floor) == 0);
 

@@ -63,7 +63,7 @@ long made_again_behind;  // a write
 template <bool kWrite>
 bool quickly(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr_t pc) {
   t->until_known = 100;  // who brings up to date what all know is the player
-  if (access_again<kWrite, kSameBytes>(t, cell, bytes, pc) == Again::kDone) {
+  if (access_again<kWrite, kSameAccess>(t, cell, bytes, pc) == Again::kDone) {
     ++made_again;
     return true;
   }
