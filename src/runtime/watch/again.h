@@ -24,6 +24,7 @@ enum class Again {
   kDone,
   kNo,
   kUnknown,  // perhaps: learn_again
+  kShared,   // a read that another thread makes, too: ReadNotes::begin, or as usual
 };
 
 // kDone: the access is made at the place of that record. No lock, nothing marked: a handler of a signal may
@@ -52,14 +53,11 @@ __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell*
   uint64_t const now = floor | (kWrite ? kDhWriteBit : 0) | bytes;
   if (((h0 ^ now) & kSame) != 0) return Again::kNo;
   if constexpr (!kWrite && kSame == kSameAccess) {
-    if (quick::repeats_shared_read(thread, h0, h1, bytes)) {
-      // A label in the cell would take its line away from the other reader.
-      if (is_noted(h0)) {
-        return ReadNotes::read_again(thread, cell, h0, pc) == ReadNotes::Outcome::kDone ? Again::kDone
-                                                                                        : Again::kNo;
-      }
-      if (thread->notes.may_begin()) return Again::kNo;
-    }
+    if (is_noted(h0)) return Again::kNo;
+    // A label in the cell would take its line away from the other reader.
+    bool const is_shared =
+        (h1 & 0xff) != 0 && (h1 & (kDhWriteBit | kDhAtomicBit)) == 0 && slot_of(h1) != thread->slot;
+    if (is_shared && thread->notes.may_begin()) return Again::kShared;
   }
   if (!kWrite) platform::want_line(cell);
   if ((h1 & 0xff) != 0 && (kWrite || (h1 & kDhWriteBit) != 0 || quick::ordered(thread, h1)))

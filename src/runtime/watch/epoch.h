@@ -12,8 +12,10 @@
 namespace deadheat::watch {
 
 inline constexpr uint32_t kSlots = 1u << (64 - kDhEpochShift - kDhClockBits);
-// A thread moves to a fresh slot before its clock comes near the end: see kDhLabelWindowBits.
-inline constexpr uint32_t kLastClock = (1u << kDhClockBits) - (2u << kDhLabelWindowBits);
+// The highest bit of a clock says that it is none (read_notes.h). A thread moves to a fresh slot before its
+// clock comes near that: see kDhLabelWindowBits.
+inline constexpr uint32_t kNoClock = 1u << (kDhClockBits - 1);
+inline constexpr uint32_t kLastClock = kNoClock - (2u << kDhLabelWindowBits);
 
 class Epoch {
  public:

@@ -14,6 +14,10 @@ StackId number_innermost_frame(const Thread* thread) {
   return id;
 }
 
+void bring_known_up_to_date(Thread* thread) {
+  thread->until_known = static_cast<int32_t>(advance_known_to_all());
+}
+
 void enter_for_known_access(Thread* thread, uintptr_t granule, uint64_t mask, const AccessRequest& whole,
                             StackId stack) {
   Inside const inside(thread);

@@ -52,6 +52,9 @@ inline void count_down_to_known(Thread* thread) {
   if (--thread->until_known < 0) thread->until_known = static_cast<int32_t>(advance_known_to_all());
 }
 
+// The same at once, for who saves no registers for it.
+__attribute__((preserve_most, noinline, cold)) void bring_known_up_to_date(Thread* thread);
+
 // With kHookSite what is touched there has always the same size.
 enum : uint32_t { kWriteSite = 32, kAtomicSite = 64, kHookSite = 128 };
 
@@ -274,18 +277,6 @@ __attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* c
   return false;
 }
 
-// Are these two plain reads, one of this thread and of just these bytes, the other one of somebody else?
-__attribute__((always_inline)) inline bool repeats_shared_read(const Thread* thread, uint64_t h0, uint64_t h1,
-                                                               uint64_t mask) {
-  constexpr uint64_t kKinds = kDhWriteBit | kDhAtomicBit;
-  uint64_t const slot = thread->slot;
-  uint64_t const s0 = slot_of(h0);
-  uint64_t const s1 = slot_of(h1);
-  if (((h0 | h1) & kKinds) != 0 || (h0 & kDhLongBit) != 0 || s0 == s1) return false;
-  uint64_t const own = s0 == slot ? h0 : h1;
-  return (s0 == slot || s1 == slot) && (own & 0xff) == mask && ((h0 ^ h1 ^ own) & 0xff) != 0;
-}
-
 enum class Outcome : uint8_t {
   kDone,
   kNotKnown,  // nothing was done: the tables do not have it, or somebody else was faster
@@ -325,32 +316,34 @@ __attribute__((always_inline)) inline void want_lines(DhCell* cell) {
 
 }  // namespace quick
 
-inline ReadNotes::Outcome ReadNotes::read_again(Thread* thread, DhCell* cell, uint64_t half, uintptr_t pc) {
+inline bool ReadNotes::read_again(Thread* thread, DhCell* cell, uint64_t bytes, uintptr_t pc) {
   // What is looked at and changed here must not be changed by a signal's handler in between.
-  if (!enter_quickly(thread)) return Outcome::kNot;
+  if (!enter_quickly(thread)) return false;
   Note& note = thread->notes.note_of(cell);
-  uint64_t const clock = thread->hot->floor >> kDhEpochShift & kClockMask;
-  Outcome outcome = Outcome::kNot;
-  quick::Place place;
-  if (__builtin_expect(note.cell != cell, 0)) {
-    // A signal's handler has been here since the half was seen.
-  } else if ((note.value & kClockMask) >= clock) {
-    covered(thread, note);
-    outcome = Outcome::kDone;
-  } else if (quick::find_place(thread, pc, kHookSite, &place) && --thread->until_known >= 0) {
-    thread->span.note_used();
-    __atomic_exchange_n(&note.value, clock | static_cast<uint64_t>(place.stack) << kStackShift,
-                        __ATOMIC_SEQ_CST);
-    // Does the cell still say so, in whichever half?
-    auto const [h0, h1] = load_halves(cell).half;
-    if (__builtin_expect(((h0 ^ half) & ~kHalfShape) == 0 || ((h1 ^ half) & ~kHalfShape) == 0, 1)) {
-      ++thread->statistics.slow_accesses;
-      if (thread->notes.debt_ > -kMostDebt) --thread->notes.debt_;
-      outcome = Outcome::kDone;
+  uint64_t const floor = thread->hot->floor;
+  uint64_t const context = quick::site_context(thread->hot->next_frame[-1].context, thread->lockset);
+  uint64_t const clock = floor >> kDhEpochShift & kClockMask;
+  uint64_t stack = note.value & kStackMask;
+  // Not this cell: a signal's handler has been here since the half was seen.
+  if (__builtin_expect(note.cell != cell, 0) || __builtin_expect((note.value & kClockMask) >= clock, 0) ||
+      __builtin_expect(note.pc != pc, 0) || __builtin_expect(note.context != context, 0)) {
+    stack = read_elsewhere(thread, note, cell, pc);
+    if (stack <= kIsCovered) {
+      leave_keeping_registers(thread);
+      return stack == kIsCovered;
     }
   }
-  leave_quickly(thread, 0);
-  return outcome;
+  __atomic_exchange_n(&note.value, clock | stack, __ATOMIC_SEQ_CST);
+  // Does the cell still say so, in whichever half?
+  uint64_t const half = floor | kClockMask << kDhEpochShift | bytes;
+  auto const [h0, h1] = load_halves(cell).half;
+  bool const done = ((h0 ^ half) & ~kHalfShape) == 0 || ((h1 ^ half) & ~kHalfShape) == 0;
+  thread->span.note_used();
+  ++thread->statistics.slow_accesses;
+  if (thread->notes.debt_ > -kMostDebt) --thread->notes.debt_;
+  if (__builtin_expect(--thread->until_known < 0, 0)) bring_known_up_to_date(thread);
+  leave_keeping_registers(thread);
+  return done;
 }
 
 // An access to the bytes `mask` of a granule whose stack is known already, whatever its cell. Races are told:
@@ -370,18 +363,6 @@ __attribute__((preserve_most, noinline)) void enter_for_known_access(Thread* thr
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, DhCell* cell,
                                                            uint64_t mask, uintptr_t pc, uint64_t value) {
-  if constexpr (!kWrite) {
-    auto const [h0, h1] = load_halves(cell).half;
-    if (__builtin_expect(quick::repeats_shared_read(thread, h0, h1, mask), 0)) {
-      unsigned const own = slot_of(h0) == thread->slot ? 0 : 1;
-      uint64_t const half = own == 0 ? h0 : h1;
-      auto const outcome = is_noted(half) ? ReadNotes::read_again(thread, cell, half, pc)
-                           : thread->notes.may_begin()
-                               ? ReadNotes::begin(thread, existing_chunk(address), cell, {{h0, h1}}, own, pc)
-                               : ReadNotes::Outcome::kUsual;
-      if (outcome != ReadNotes::Outcome::kUsual) return outcome == ReadNotes::Outcome::kDone;
-    }
-  }
   quick::want_lines<kWrite>(cell);
   if ((__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) & kDhLongBit) != 0) return false;
   quick::Place place;

@@ -39,4 +39,14 @@ __attribute__((always_inline)) inline uint64_t leave_quickly(Thread* thread, uin
   return value;
 }
 
+// The same for who saves no registers for what is rare.
+__attribute__((preserve_most, noinline, cold)) inline void deliver_keeping_registers(Thread* thread) {
+  leave_again(thread, 0);
+}
+__attribute__((always_inline)) inline void leave_keeping_registers(Thread* thread) {
+  __atomic_store_n(&thread->inside, 0u, __ATOMIC_RELEASE);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (__builtin_expect(lane::signals_pending != 0, 0)) deliver_keeping_registers(thread);
+}
+
 }  // namespace deadheat::watch

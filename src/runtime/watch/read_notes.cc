@@ -1,5 +1,7 @@
 #include "runtime/watch/read_notes.h"
 
+#include <optional>
+
 #include "runtime/watch/access.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
@@ -16,6 +18,16 @@ constexpr uint64_t noted_epoch(uint32_t slot) { return Epoch(slot, kNotedClock).
 
 constexpr bool is_noted_by(uint64_t half, uint32_t slot) {
   return half >> kDhEpochShift == noted_epoch(slot) && (half & 0xff) != 0;
+}
+
+// Are both halves plain reads of two threads, one of them `slot`'s and of just these bytes? Which one is it?
+std::optional<unsigned> half_of_reader(const DhCell& cell, uint64_t slot, uint64_t bytes) {
+  auto const [h0, h1] = cell.half;
+  if (((h0 | h1) & (kDhWriteBit | kDhAtomicBit)) != 0 || is_fat(cell)) return {};
+  if ((h0 & 0xff) == 0 || (h1 & 0xff) == 0 || slot_of(h0) == slot_of(h1)) return {};
+  unsigned const own = slot_of(h0) == slot ? 0 : 1;
+  if (slot_of(cell.half[own]) != slot || (cell.half[own] & 0xff) != bytes) return {};
+  return own;
 }
 
 }  // namespace
@@ -35,15 +47,28 @@ void ReadNotes::covered(Thread* thread, Note& note) {
   thread->notes.debt_ += kPrice;
 }
 
-ReadNotes::Outcome ReadNotes::begin(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old,
-                                    unsigned own, uintptr_t pc) {
+uint64_t ReadNotes::read_elsewhere(Thread* thread, Note& note, const DhCell* cell, uintptr_t pc) {
+  if (note.cell != cell) return 0;
+  if ((note.value & kClockMask) >= thread->span.label()) {
+    covered(thread, note);
+    return kIsCovered;
+  }
+  quick::Place place;
+  if (!quick::find_place(thread, pc, kHookSite, &place)) return 0;
+  note.pc = pc;
+  note.context = quick::site_context(thread->hot->next_frame[-1].context, thread->lockset);
+  return static_cast<uint64_t>(place.stack) << kStackShift;
+}
+
+bool ReadNotes::begin(Thread* thread, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr_t pc) {
+  ReadNotes& notes = thread->notes;
+  DhCell const old = load_cell(cell);
+  auto const own = half_of_reader(old, thread->slot, bytes);
+  if (!own || is_noted(old.half[*own])) return false;
   // What is looked at and changed here must not be changed by a signal's handler in between.
   Inside const inside(thread);
-  ReadNotes& notes = thread->notes;
-  uint64_t const half = old.half[own];
-  StackId const stack =
-      site_stack(thread, pc, static_cast<uint32_t>(__builtin_popcountll(half & 0xff)) | kHookSite);
-  if (stack == 0) return Outcome::kUsual;
+  StackId const stack = site_stack(thread, pc, static_cast<uint32_t>(__builtin_popcountll(bytes)) | kHookSite);
+  if (stack == 0) return false;
   Note& note = notes.note_of(cell);
   notes.debt_ += kPrice;
   if (note.cell != nullptr && note.cell != cell) {
@@ -52,16 +77,18 @@ ReadNotes::Outcome ReadNotes::begin(Thread* thread, Chunk* chunk, DhCell* cell, 
   }
   notes.any_ = true;
   note.cell = cell;
-  note.chunk = chunk;
+  note.chunk = existing_chunk(address);
+  note.pc = pc;
+  note.context = quick::site_context(thread->hot->next_frame[-1].context, thread->lockset);
   __atomic_store_n(&note.value, thread->span.label() | static_cast<uint64_t>(stack) << kStackShift,
                    __ATOMIC_RELEASE);
   thread->span.note_used();
-  note_may_be_long(chunk, cell);  // whoever clears the page looks for it, then
+  note_may_be_long(note.chunk, cell);  // whoever clears the page looks for it, then
   DhCell noted = old;
-  noted.half[own] = (half & (kHalfShape | 0xff)) | noted_epoch(thread->slot) << kDhEpochShift;
-  if (!compare_and_swap_cell(cell, old, noted)) return Outcome::kNot;
+  noted.half[*own] = (old.half[*own] & kHalfShape) | noted_epoch(thread->slot) << kDhEpochShift | bytes;
+  if (!compare_and_swap_cell(cell, old, noted)) return false;
   ++thread->statistics.slow_accesses;
-  return Outcome::kDone;
+  return true;
 }
 
 void ReadNotes::resolve(const DhCell* cell, Record* record) {

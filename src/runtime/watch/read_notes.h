@@ -20,6 +20,8 @@
 // thread ends and before it gets another slot its halves are made exact again (`settle`), by making the cell
 // long and short again. Notes that no half speaks of mean nothing.
 //
+// Where the read is made is noted, too, so that a read at the same place needs no look-up.
+//
 // A noted half covers nothing as far as hooks can see, so that what is read very often within one label is
 // better off with an exact half: it gets that back (kOftenCovered). Whether notes are worth it at all is kept
 // account of (`debt_`).
@@ -36,7 +38,8 @@ struct Thread;
 
 inline constexpr uint64_t kClockMask = (uint64_t{1} << kDhClockBits) - 1;
 inline constexpr uint32_t kNotedClock = kClockMask;
-static_assert(kLastClock + (1u << kDhLabelWindowBits) < kNotedClock, "no label, and covered by no floor");
+static_assert((kNotedClock & kNoClock) != 0 && kLastClock + (1u << kDhLabelWindowBits) < kNoClock,
+              "no label, and covered by no floor");
 
 // Is the latest label of this access in its thread's notes?
 constexpr bool is_noted(uint64_t half) {
@@ -48,16 +51,11 @@ constexpr bool has_noted(const DhCell& short_cell) {
 
 class ReadNotes {
  public:
-  enum class Outcome {
-    kDone,
-    kUsual,  // nothing was done, and nothing is in the way of doing as usual
-    kNot,    // the read must be recorded, in whatever way the cell then allows
-  };
-
-  // A read that repeats the thread's own, which is noted: `half` of the cell, as just seen.
+  // A read of just the bytes whose last read by this thread is noted. False: it must be recorded, in
+  // whatever way the cell then allows.
   // REQUIRES: thread->may_be_quick().
-  __attribute__((always_inline)) static inline Outcome read_again(Thread* thread, DhCell* cell, uint64_t half,
-                                                                  uintptr_t pc);
+  __attribute__((always_inline)) static inline bool read_again(Thread* thread, DhCell* cell, uint64_t bytes,
+                                                               uintptr_t pc);
   // Whether one more note is likely to be worth it.
   bool may_begin() {
     if (__builtin_expect(debt_ < kMostDebt, 1)) return true;
@@ -65,10 +63,10 @@ class ReadNotes {
     debt_ -= kPrice;
     return true;
   }
-  // The same where it is not noted yet, but could be: `old` is the cell, and `own` says which half.
-  __attribute__((preserve_most, noinline)) static Outcome begin(Thread* thread, Chunk* chunk, DhCell* cell,
-                                                                const DhCell& old, unsigned own,
-                                                                uintptr_t pc);
+  // The same where it is not noted yet: done only if it can be.
+  // REQUIRES: thread->may_be_quick(); may_begin() has just said yes.
+  __attribute__((preserve_most, noinline)) static bool begin(Thread* thread, uintptr_t address, DhCell* cell,
+                                                             uint64_t bytes, uintptr_t pc);
 
   // Puts what was noted into a record that says so. REQUIRES: the cell is long by now, and locked.
   static void resolve(const DhCell* cell, Record* record);
@@ -85,11 +83,14 @@ class ReadNotes {
     DhCell* cell;
     Chunk* chunk;
     uint64_t value;  // clock, stack, and how often it covered a read since
-    uint64_t reserved;
+    // Where the stack is from, as find_place looks for it (quick.h).
+    uintptr_t pc;
+    uint64_t context;
   };
   static constexpr unsigned kBits = 9;
   static constexpr unsigned kStackShift = kDhClockBits;
   static constexpr unsigned kTimesShift = kStackShift + kStackIdBits;
+  static constexpr uint64_t kStackMask = ((uint64_t{1} << kStackIdBits) - 1) << kStackShift;
   static constexpr uint64_t kOftenCovered = 16;
   // What a new note, and one that took another's place, must earn by reads that wrote nothing but the note.
   static constexpr int32_t kPrice = 8;
@@ -101,7 +102,12 @@ class ReadNotes {
     auto const number = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(cell) / sizeof(DhCell));
     return note_[number * 0x9E3779B1u >> (32 - kBits)];
   }
-  __attribute__((preserve_most, noinline)) static void covered(Thread* thread, Note& note);
+  // What is to be noted of a read that is not made where the last one was: its stack, and the note is of that
+  // place from now on; or kIsCovered; or 0: nothing, it must be recorded.
+  __attribute__((preserve_most, noinline)) static uint64_t read_elsewhere(Thread* thread, Note& note,
+                                                                          const DhCell* cell, uintptr_t pc);
+  static constexpr uint64_t kIsCovered = 1;  // stacks stand further up
+  static void covered(Thread* thread, Note& note);
   static void settle(Thread* acting, const Thread* owner, const Note& note);
 
   Note note_[1u << kBits];

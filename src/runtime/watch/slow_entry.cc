@@ -45,12 +45,39 @@ DH_C DH_SLOW void deadheat_write_first(void* address, const DhCell* cell, uint64
   __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
 }
 
+// A read that this thread has noted before.
+DH_C DH_SLOW void deadheat_read_noted(const void* address, const DhCell* cell, uint64_t bytes) {
+  Thread* const thread = current_thread;
+  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
+      ReadNotes::read_again(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {
+    return;
+  }
+  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
+}
+// Another thread reads there, too: perhaps to be noted from now on.
+DH_C DH_SLOW void deadheat_read_shared(const void* address, const DhCell* cell, uint64_t bytes) {
+  if (ReadNotes::begin(current_thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
+                       DH_PC))
+    return;
+  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
+}
+// Its read stands first, that of this thread second.
+DH_C DH_SLOW void deadheat_read_beside(const void* address, const DhCell* cell, uint64_t bytes) {
+  Thread* const thread = current_thread;
+  if (thread != nullptr && thread->may_be_quick() && thread->notes.may_begin()) {
+    __attribute__((musttail)) return deadheat_read_shared(address, cell, bytes);
+  }
+  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
+}
+
 #define DH_READ_AGAIN(name, again)                                                  \
   DH_C DH_SLOW void name(const void* address, const DhCell* cell, uint64_t bytes) { \
     Again const done = try_again<again>(cell, bytes, DH_PC);                        \
     if (done == Again::kDone) return;                                               \
     if (done == Again::kNo) __attribute__                                           \
       ((musttail)) return deadheat_read_slow(address, cell, bytes);                 \
+    if (done == Again::kShared) __attribute__                                       \
+      ((musttail)) return deadheat_read_shared(address, cell, bytes);               \
     __attribute__((musttail)) return deadheat_read_learn(address, cell, bytes);     \
   }
 #define DH_WRITE_AGAIN(name, again)                                                           \
@@ -72,6 +99,8 @@ DH_WRITE_AGAIN(deadheat_write_more, (access_again<true, kSameLabel>))
 static_assert(kSameAccess == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
 static_assert(kSameLabel == (~uint64_t{0} << 23 | 0x400300));
 static_assert(__builtin_offsetof(DhHot, floor) == 0);
+// The bit below the slot says that a read is noted.
+static_assert(uint64_t{kNoClock} << kDhEpochShift == uint64_t{1} << 46);
 
 // clang-format off
 __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t) {
@@ -86,14 +115,29 @@ __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t)
       "xor %rdx, %r11\n"
       "test $0x4003ff, %r11d\n"
       "jne 1f\n"
-      "shr $47, %r11\n"
+      "shr $46, %r11\n"
       "je deadheat_read_again\n"
-      "jmp deadheat_read_slow\n"
+      "cmp $1, %r11d\n"
+      "je deadheat_read_noted\n"
+      "jmp 3f\n"
       // Not the same bytes, or not of the same kind.
       "1: test $0x400300, %r11d\n"
       "jne 2f\n"
       "shr $23, %r11\n"
       "je deadheat_read_more\n"
+      "shr $24, %r11\n"
+      "je deadheat_read_slow\n"
+      // The first one is a plain read of another thread. If the second one is of this thread and these bytes:
+      "3: mov __dh_hot@gottpoff(%rip), %r11\n"
+      "mov %fs:(%r11), %r11\n"
+      "xor 8(%rsi), %r11\n"
+      "xor %rdx, %r11\n"
+      "test $0x4003ff, %r11d\n"
+      "jne deadheat_read_slow\n"
+      "shr $46, %r11\n"
+      "je deadheat_read_beside\n"
+      "cmp $1, %r11d\n"
+      "je deadheat_read_noted\n"
       "jmp deadheat_read_slow\n"
       // The first one is of another kind. If it is a plain write of this thread: the second one.
       "2: btc $8, %r11\n"

@@ -59,10 +59,19 @@ long made_again;
 long made_more;          // of their bytes
 long made_again_behind;  // a write
 
+// What two threads read is noted, as far as that is possible.
+bool read_shared(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr_t pc) {
+  uint64_t const noted = t->hot->floor | kClockMask << kDhEpochShift | bytes;
+  for (uint64_t const half : load_halves(cell).half)
+    if (((half ^ noted) & ~kHalfShape) == 0) return ReadNotes::read_again(t, cell, bytes, pc);
+  return t->notes.may_begin() && ReadNotes::begin(t, address, cell, bytes, pc);
+}
+
 // As the hooks do it, but for learning more often.
 template <bool kWrite>
 bool quickly(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr_t pc) {
   t->until_known = 100;  // who brings up to date what all know is the player
+  if (!kWrite && read_shared(t, address, cell, bytes, pc)) return true;
   if (access_again<kWrite, kSameAccess>(t, cell, bytes, pc) == Again::kDone) {
     ++made_again;
     return true;
