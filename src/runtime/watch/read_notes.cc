@@ -67,7 +67,8 @@ bool ReadNotes::begin(Thread* thread, uintptr_t address, DhCell* cell, uint64_t 
   if (!own || is_noted(old.half[*own])) return false;
   // What is looked at and changed here must not be changed by a signal's handler in between.
   Inside const inside(thread);
-  StackId const stack = site_stack(thread, pc, static_cast<uint32_t>(__builtin_popcountll(bytes)) | kHookSite);
+  StackId const stack =
+      site_stack(thread, pc, static_cast<uint32_t>(__builtin_popcountll(bytes)) | kHookSite);
   if (stack == 0) return false;
   Note& note = notes.note_of(cell);
   notes.debt_ += kPrice;
