@@ -26,6 +26,7 @@ struct Access {
   llvm::Value* stored = nullptr;        // what a plain store stores
   llvm::Value* dynamic_size = nullptr;  // memory intrinsics of unknown length
   bool live = true;                     // still needs a check at `instruction`
+  llvm::Value* stored_next = nullptr;   // of two neighbouring stores of eight bytes, what the second stores
 };
 
 // What a synchronisation-free-function analysis says about one instruction.

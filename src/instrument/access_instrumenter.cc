@@ -149,7 +149,6 @@ constexpr size_t kMaxPieces = 4;
 // Naturally aligned pieces that hooks exist for, as large as the known alignment allows; none if there would
 // be too many.
 SmallVector<Piece, kMaxPieces> pieces_of(uint64_t size, Align alignment) {
-  if (size == 16 && alignment.value() >= 16) return {{0, 16}};
   SmallVector<Piece, kMaxPieces> pieces;
   for (uint64_t offset = 0; offset < size;) {
     if (pieces.size() == kMaxPieces) return {};
@@ -194,7 +193,7 @@ AccessList AccessInstrumenter::collect(Function& function, EscapeAnalysis& escap
 }
 
 void AccessInstrumenter::emit_check(IRBuilderBase& builder, AccessKind kind, Value* address, uint64_t size,
-                                    Align alignment, Value* stored) {
+                                    Align alignment, Value* stored, Value* stored_next) {
   const DataLayout& layout = builder.GetInsertBlock()->getDataLayout();
   const bool is_write = kind == AccessKind::kWrite;
   const std::string name = is_write ? "__dh_write" : "__dh_read";
@@ -208,21 +207,35 @@ void AccessInstrumenter::emit_check(IRBuilderBase& builder, AccessKind kind, Val
     return;
   }
   const SmallVector<Piece, kMaxPieces> pieces = pieces_of(size, alignment);
-  const bool wants_values = is_write && !pieces.empty() && pieces.front().size != 16;
-  // A write whose value is not at hand must not claim one.
-  if (pieces.empty() || (wants_values && (!stored || !has_pieces(stored->getType())))) {
+  // A write whose value is not at hand must not claim one. That of a whole vector is taken apart only where
+  // its parts have to be checked by themselves.
+  const bool has_values = stored && has_pieces(stored->getType()) && (size != 16 || alignment.value() < 16);
+  if (is_write && size == 16 && alignment.value() >= 8 && !stored_next && !has_values) {
+    ++statistics_.checks;
+    hooks_.call(builder, "__dh_write16", {address});
+    return;
+  }
+  if (pieces.empty() || (is_write && !stored_next && !has_values)) {
     ++statistics_.checks;
     hooks_.call(builder, name + "_range", {address, builder.getInt64(size)});
     return;
   }
-  for (const Piece& piece : pieces) {
+  const auto value_at = [&](const Piece& piece) {
+    if (!stored_next) return piece_of(builder, stored, piece.offset, piece.size, layout);
+    return piece_of(builder, piece.offset == 0 ? stored : stored_next, 0, piece.size, layout);
+  };
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    const bool is_pair = i + 1 < pieces.size() && piece.size == 8 && pieces[i + 1].size == 8;
     Value* const at = piece.offset == 0
                           ? address
                           : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), address, piece.offset);
+    SmallVector<Value*, 3> arguments{at};
+    if (is_write) arguments.push_back(value_at(piece));
+    if (is_write && is_pair) arguments.push_back(value_at(pieces[i + 1]));
     ++statistics_.checks;
-    SmallVector<Value*, 2> arguments{at};
-    if (wants_values) arguments.push_back(piece_of(builder, stored, piece.offset, piece.size, layout));
-    hooks_.call(builder, name + std::to_string(piece.size), arguments);
+    hooks_.call(builder, name + (is_pair ? "8x2" : std::to_string(piece.size)), arguments);
+    if (is_pair) ++i;
   }
 }
 
@@ -230,7 +243,8 @@ void AccessInstrumenter::emit_one(const Access& access) {
   IRBuilder<> builder(access.instruction);
   builder.SetCurrentDebugLocation(location_of(*access.instruction));
   if (!access.dynamic_size)
-    return emit_check(builder, access.kind, access.address, access.size, access.alignment, access.stored);
+    return emit_check(builder, access.kind, access.address, access.size, access.alignment, access.stored,
+                      access.stored_next);
   ++statistics_.checks;
   if (is_vtable_store(*access.instruction)) {
     hooks_.call(builder, "__dh_write_vptr", {access.address, access.stored});

@@ -26,9 +26,10 @@ class AccessInstrumenter {
   // check.
   void emit(AccessList& accesses);
 
-  // One check of `size` bytes before `builder`'s place, split into what hooks exist for.
+  // One check of `size` bytes before `builder`'s place, split into what hooks exist for. With `stored_next` it
+  // is for two stores of eight bytes.
   void emit_check(llvm::IRBuilderBase& builder, AccessKind kind, llvm::Value* address, uint64_t size,
-                  llvm::Align alignment, llvm::Value* stored);
+                  llvm::Align alignment, llvm::Value* stored, llvm::Value* stored_next = nullptr);
 
  private:
   void emit_one(const Access& access);

@@ -21,7 +21,7 @@ TEST(Accesses, EachNaturallyAlignedSizeHasItsHook) {
     })",
                  "-all");
   EXPECT_THAT(f.checks(),
-              ElementsAre("read1", "read2", "write1", "write2", "write4", "write8", "read8", "read16"));
+              ElementsAre("read1", "read2", "write1", "write2", "write4", "write8", "read8", "read8x2"));
 }
 
 TEST(Accesses, UnalignedOnesHaveOneCheckAndLargerOnesAreCutIntoAlignedPieces) {
@@ -57,11 +57,11 @@ TEST(Accesses, UnalignedOnesHaveOneCheckAndLargerOnesAreCutIntoAlignedPieces) {
     })",
                  "-all");
   EXPECT_THAT(f.checks("f"), ElementsAre("read_unaligned8"));
-  EXPECT_THAT(f.checks("g"), ElementsAre("read8", "read8", "read8", "read8"));
+  EXPECT_THAT(f.checks("g"), ElementsAre("read8x2", "read8x2"));
   EXPECT_THAT(f.checks("h"), ElementsAre("read8", "read2"));
   EXPECT_THAT(f.checks("i"), ElementsAre("read_unaligned8"));
   EXPECT_THAT(f.checks("j"), ElementsAre("write_unaligned4"));
-  EXPECT_THAT(f.checks("k"), ElementsAre("write_unaligned16", "read8", "read8"));
+  EXPECT_THAT(f.checks("k"), ElementsAre("write_unaligned16", "read8x2"));
   EXPECT_THAT(f.checks("l"), ElementsAre("read_range"));
 }
 
@@ -77,6 +77,34 @@ TEST(Accesses, AggregatesHaveNoValueAndSaySo) {
   Instrumented f(
       "define void @f(ptr %p, {i32, i32} %v) {\n store {i32, i32} %v, ptr %p, align 8\n ret void\n}");
   EXPECT_THAT(f.checks(), ElementsAre("write_range"));
+}
+
+TEST(Accesses, TwoWordsSayBothValuesIfTheyAreAtHand) {
+  Instrumented f(R"(
+    define void @value(ptr %p) {
+      store i128 110680464442257309701, ptr %p, align 8
+      ret void
+    }
+    define void @aggregate(ptr %p, {ptr, ptr} %v) {
+      store {ptr, ptr} %v, ptr %p, align 8
+      ret void
+    }
+    define void @vector(ptr %p, <2 x i64> %v) {
+      store <2 x i64> %v, ptr %p, align 16
+      ret void
+    }
+    define void @three(ptr %p, <3 x i64> %v) {
+      store <3 x i64> %v, ptr %p, align 8
+      ret void
+    })",
+                 "-all");
+  ASSERT_THAT(f.checks("value"), ElementsAre("write8x2"));
+  const llvm::CallInst* call = f.calls("__dh_write8x2")[0];
+  EXPECT_EQ(llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue(), 5u);
+  EXPECT_EQ(llvm::cast<llvm::ConstantInt>(call->getArgOperand(2))->getZExtValue(), 6u);
+  EXPECT_THAT(f.checks("aggregate"), ElementsAre("write16"));
+  EXPECT_THAT(f.checks("vector"), ElementsAre("write16"));
+  EXPECT_THAT(f.checks("three"), ElementsAre("write8x2", "write8"));
 }
 
 TEST(Accesses, HookStandsRightBeforeTheAccessWithItsLine) {
@@ -180,8 +208,8 @@ TEST(Accesses, LongCopiesAreDoneByTheRuntime) {
 
 TEST(Accesses, ShortCopiesAreCheckedInPlace) {
   Instrumented f(kCopies, "-all");
-  EXPECT_THAT(f.checks("short"), ElementsAre("read16", "write16"));
-  EXPECT_THAT(f.checks("middle"), ElementsAre("read8", "read8", "read8", "write_range", "write_range"));
+  EXPECT_THAT(f.checks("short"), ElementsAre("read8x2", "write16"));
+  EXPECT_THAT(f.checks("middle"), ElementsAre("read8x2", "read8", "write_range", "write_range"));
   EXPECT_THAT(f.checks("nothing"), IsEmpty());
   EXPECT_THAT(f.checks("inline"), ElementsAre("read_range", "write_range"));
 }
@@ -193,7 +221,7 @@ TEST(Accesses, PassingByValueReadsTheOriginal) {
       call void @g(ptr byval([3 x i64]) align 8 %p)
       ret void
     })");
-  EXPECT_THAT(f.checks(), ElementsAre("read8", "read8", "read8"));
+  EXPECT_THAT(f.checks(), ElementsAre("read8x2", "read8"));
 }
 
 TEST(Accesses, MaskedLanesAreCheckedOnlyIfActive) {

@@ -1,5 +1,6 @@
 #include "instrument/neighbouring_accesses.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 
@@ -39,9 +40,13 @@ class Joiner {
     for (Instruction& instruction : block) {
       ++position;
       for (Access& access : view_.accesses_of(instruction)) {
-        if (!access.live || access.size == 0 || access.size >= kGranule) continue;
+        if (!access.live || access.size == 0 || access.size > kGranule) continue;
         if (!isa<LoadInst>(instruction) && !isa<StoreInst>(instruction)) continue;
-        open_.push_back({&access, view_.bytes_of(access), position});
+        const Member member{&access, view_.bytes_of(access), position};
+        if (access.size == kGranule)
+          add_word(member);
+        else
+          open_.push_back(member);
       }
       if (!view_.effects_of(instruction).none()) flush();
     }
@@ -51,15 +56,75 @@ class Joiner {
  private:
   // Joins what was collected since the last barrier.
   void flush() {
-    while (open_.size() > 1) {
+    while (!open_.empty()) {
       // The oldest and everything that can be joined with it.
       const Member first = open_.front();
       std::vector<Member> group, rest;
       for (const Member& member : open_) (belongs_together(first, member) ? group : rest).push_back(member);
       open_ = std::move(rest);
       join(group);
+      for (const Member& member : group) add_word(member);
     }
-    open_.clear();
+    pair_words();
+  }
+
+  void add_word(const Member& member) {
+    if (member.bytes.size != kGranule || member.access->alignment.value() < kGranule) return;
+    words_[{member.bytes.base, member.access->kind}].push_back(member);
+  }
+
+  // What stands at the instruction `a`, before anything that stands behind it in the block.
+  static bool is_known_at(const Value* value, const Instruction& a) {
+    const auto* computed = dyn_cast<Instruction>(value);
+    return !computed || computed->getParent() != a.getParent() || computed->comesBefore(&a);
+  }
+
+  void pair_words() {
+    // What is inserted makes comparing places in the block slow: first all questions, then all changes.
+    std::vector<std::pair<Member, Member>> pairs;
+    for (auto& [key, words] : words_) {
+      sort(words, [](const Member& a, const Member& b) {
+        return std::pair(a.bytes.offset, a.position) < std::pair(b.bytes.offset, b.position);
+      });
+      for (size_t i = 0; i + 1 < words.size(); ++i) {
+        const Member& low = words[i];
+        const Member& high = words[i + 1];
+        if (low.bytes.end() != high.bytes.offset ||
+            !FunctionView::is_same_line(*low.access->instruction, *high.access->instruction))
+          continue;
+        const Member& last = low.position > high.position ? low : high;
+        const Member& first = low.position > high.position ? high : low;
+        if (key.second == AccessKind::kWrite) {
+          if (!is_word(low.access->stored) || !is_word(high.access->stored) ||
+              !is_known_at(last.access->stored, *first.access->instruction))
+            continue;
+        }
+        pairs.emplace_back(low, high);
+        ++i;
+      }
+    }
+    words_.clear();
+    for (auto& [low, high] : pairs) pair(low, high);
+  }
+
+  bool is_word(const Value* stored) const {
+    return stored && !stored->getType()->isAggregateType() &&
+           layout_.getTypeSizeInBits(stored->getType()) == kGranule * 8;
+  }
+
+  void pair(Member& low, Member& high) {
+    Access& first = low.position > high.position ? *high.access : *low.access;
+    Access& last = low.position > high.position ? *low.access : *high.access;
+    if (&first == high.access) {
+      IRBuilder<> builder(first.instruction);
+      first.address = builder.CreateConstGEP1_64(builder.getInt8Ty(), first.address, -kGranule);
+    }
+    first.stored_next = high.access->stored;
+    first.stored = low.access->stored;
+    first.alignment = Align(kGranule);
+    first.size = 2 * kGranule;
+    last.live = false;
+    ++statistics_.neighbours;
   }
 
   static bool belongs_together(const Member& a, const Member& b) {
@@ -136,6 +201,7 @@ class Joiner {
   const DataLayout& layout_;
   Statistics& statistics_;
   std::vector<Member> open_;
+  MapVector<std::pair<const Value*, AccessKind>, SmallVector<Member, 4>> words_;
 };
 
 }  // namespace

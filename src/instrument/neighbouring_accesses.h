@@ -5,8 +5,11 @@
 // one kind, nothing in between acquires, releases or may not continue, and they stand on one source line: a
 // report that names a line which does not touch the variable would be wrong.
 //
-// Exact: the joined check stands at the first of them. Nothing orders or prevents anything between it and the
-// others, so each of them races with exactly what the check races with, byte by byte.
+// Two words of eight bytes that lie next to each other are one call, under the same conditions: an object of
+// two words is copied and initialised like that. They stay two accesses, of a value each.
+//
+// Exact: nothing orders or prevents anything between the joined check and the accesses, so each of them races
+// with exactly what the check races with, byte by byte.
 //
 // Tested by neighbouring_accesses_test.cc.
 #pragma once
@@ -17,7 +20,9 @@
 namespace deadheat::instrument {
 
 // Joined reads stay as one larger read at the first of them, joined writes as one larger write at the last,
-// where all the values are known. May insert address computations.
+// where all the values are known. Two words are checked at the first of them, so that a report finds the
+// memory of both as it was before; writes only if both values are known there. May insert address
+// computations.
 void join_neighbouring_accesses(const FunctionView& view, Statistics& statistics);
 
 }  // namespace deadheat::instrument

@@ -58,6 +58,90 @@ TEST(Neighbours, FourBytesGrowIntoOne) {
   EXPECT_THAT(f.checks(), ElementsAre("read4"));
 }
 
+std::string two_words(const std::string& code) {
+  return R"(
+    declare void @unknown()
+    define void @f(ptr %p, i64 %v, ptr %w) {
+      %q = getelementptr inbounds i8, ptr %p, i64 8
+      )" +
+         code + R"(
+      ret void
+    })";
+}
+
+TEST(Neighbours, TwoWordsAreOneCheckOfTwoReads) {
+  Instrumented f(two_words("%a = load i64, ptr %p, align 8\n %b = load ptr, ptr %q, align 8"), kOn);
+  ASSERT_THAT(f.checks(), ElementsAre("read8x2"));
+  EXPECT_EQ(f.statistics().neighbours, 1u);
+  EXPECT_EQ(f.calls("__dh_read8x2")[0]->getArgOperand(0), f.module().getFunction("f")->getArg(0));
+}
+
+TEST(Neighbours, TwoWordsAreOneCheckOfTwoWritesAtTheFirstOfThem) {
+  // Before either of them, so that a report finds what both overwrite.
+  Instrumented f(two_words("store i64 %v, ptr %p, align 8\n store ptr %w, ptr %q, align 8"), kOn);
+  ASSERT_THAT(f.checks(), ElementsAre("write8x2"));
+  const llvm::CallInst* call = f.calls("__dh_write8x2")[0];
+  const llvm::Function* function = f.module().getFunction("f");
+  EXPECT_EQ(call->getArgOperand(0), function->getArg(0));
+  EXPECT_EQ(call->getArgOperand(1), function->getArg(1));
+  const auto* second = llvm::dyn_cast<llvm::PtrToIntInst>(call->getArgOperand(2));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->getOperand(0), function->getArg(2));
+  EXPECT_TRUE(llvm::isa<llvm::StoreInst>(call->getNextNode()));
+  EXPECT_TRUE(llvm::isa<llvm::StoreInst>(call->getNextNode()->getNextNode()));
+}
+
+TEST(Neighbours, TheHigherWordMayComeFirst) {
+  Instrumented f(two_words("store i64 2, ptr %q, align 8\n store i64 1, ptr %p, align 8"), kOn);
+  ASSERT_THAT(f.checks(), ElementsAre("write8x2"));
+  const llvm::CallInst* call = f.calls("__dh_write8x2")[0];
+  EXPECT_EQ(llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue(), 1u);
+  EXPECT_EQ(llvm::cast<llvm::ConstantInt>(call->getArgOperand(2))->getZExtValue(), 2u);
+  EXPECT_EQ(llvm::cast<llvm::StoreInst>(call->getNextNode())->getPointerOperand()->getName(), "q");
+}
+
+TEST(Neighbours, AValueThatIsNotKnownAtTheFirstWriteKeepsThemApart) {
+  Instrumented f(
+      two_words("store i64 %v, ptr %p, align 8\n %x = add i64 %v, 1\n store i64 %x, ptr %q, align 8"), kOn);
+  EXPECT_THAT(f.checks(), ElementsAre("write8", "write8"));
+}
+
+TEST(Neighbours, FourWordsAreTwoChecks) {
+  Instrumented f(two_words(R"(
+      %r = getelementptr inbounds i8, ptr %p, i64 16
+      %s = getelementptr inbounds i8, ptr %p, i64 24
+      store i64 1, ptr %p, align 8
+      store i64 2, ptr %q, align 8
+      store i64 3, ptr %r, align 8
+      store i64 4, ptr %s, align 8)"),
+                 kOn);
+  EXPECT_THAT(f.checks(), ElementsAre("write8x2", "write8x2"));
+}
+
+TEST(Neighbours, HalvesOfTwoWordsBecomeTwoWords) {
+  Instrumented f(two_words(R"(
+      %p4 = getelementptr inbounds i8, ptr %p, i64 4
+      %a = load i32, ptr %p, align 8
+      %b = load i32, ptr %p4, align 4
+      %c = load i64, ptr %q, align 8)"),
+                 kOn);
+  EXPECT_THAT(f.checks(), ElementsAre("read8x2"));
+}
+
+TEST(Neighbours, WordsThatAreNotNextToEachOtherStayApart) {
+  for (const char* code : {
+           "%a = load i64, ptr %p, align 8\n call void @unknown()\n %b = load i64, ptr %q, align 8",
+           "%a = load i64, ptr %p, align 8\n store i64 1, ptr %q, align 8",
+           "%r = getelementptr inbounds i8, ptr %p, i64 16\n %a = load i64, ptr %p, align 8\n %b = load i64, "
+           "ptr %r, align 8",
+           "%a = load i64, ptr %p, align 8\n %b = load i64, ptr %w, align 8",
+       })
+    EXPECT_EQ(Instrumented(two_words(code), kOn).statistics().neighbours, 0u) << code;
+  EXPECT_THAT(Instrumented(two_words("%a = load i64, ptr %p, align 4\n %b = load i64, ptr %q, align 4"), kOn)
+                  .checks(),
+              ElementsAre("read_unaligned8", "read_unaligned8"));
+}
+
 TEST(Neighbours, UnknownAlignmentKeepsThemApart) {
   Instrumented f(two("%a = load i32, ptr %p, align 4", "%b = load i32, ptr %q, align 4"), kOn);
   EXPECT_THAT(f.checks(), ElementsAre("read4", "read4"));

@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 4u
+#define DEADHEAT_ABI_VERSION 5u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -63,6 +63,8 @@ typedef struct DhCell {
   uint64_t half[2];
 } DhCell;
 
+// Behind the last cell of a chunk stands one that never changes, is long and of no bytes, so that it covers
+// nothing: the next cell of any cell may be looked at.
 DH_C __attribute__((visibility("default"))) DhCell* __dh_shadow[1u << kDhDirectoryBits];
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -117,17 +119,19 @@ DH_HOOK void __dh_resume(DhFrame* frame);
 DH_HOOK void __dh_end_of_life(void* address, size_t size);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Plain accesses. Sizes 1, 2, 4, 8, 16 have hooks of their own; everything else says its size. Writes say the
-// value about to be written (for 16 bytes: none), which only a report ever looks at.
+// Plain accesses. Sizes 1, 2, 4, 8 have hooks of their own, and so have two neighbouring accesses of 8 bytes
+// each, at any multiple of 8; everything else says its size. Writes say the value about to be written, or
+// both, which only a report ever looks at; __dh_write16 is one of 16 bytes whose value is not known.
 DH_HOOK void __dh_read1(const void* address);
 DH_HOOK void __dh_read2(const void* address);
 DH_HOOK void __dh_read4(const void* address);
 DH_HOOK void __dh_read8(const void* address);
-DH_HOOK void __dh_read16(const void* address);
+DH_HOOK void __dh_read8x2(const void* address);
 DH_HOOK void __dh_write1(void* address, uint64_t value);
 DH_HOOK void __dh_write2(void* address, uint64_t value);
 DH_HOOK void __dh_write4(void* address, uint64_t value);
 DH_HOOK void __dh_write8(void* address, uint64_t value);
+DH_HOOK void __dh_write8x2(void* address, uint64_t first, uint64_t second);
 DH_HOOK void __dh_write16(void* address);
 // The same of any alignment.
 DH_HOOK void __dh_read_unaligned2(const void* address);
@@ -150,6 +154,9 @@ DH_HOOK void __dh_write_strided(void* address, size_t size, int64_t stride, uint
 // there is no chunk, and which of its bytes.
 DH_HOOK DH_SLOW void __dh_read_slow(const void* address, const DhCell* cell, uint64_t bytes);
 DH_HOOK DH_SLOW void __dh_write_slow(void* address, const DhCell* cell, uint64_t bytes, uint64_t value);
+// For two accesses to this granule and the next one: the cell of the first.
+DH_HOOK DH_SLOW void __dh_read_pair(const void* address, const DhCell* cell);
+DH_HOOK DH_SLOW void __dh_write_pair(void* address, const DhCell* cell, uint64_t first, uint64_t second);
 // For accesses that need not lie within one granule.
 DH_HOOK DH_SLOW void __dh_read_across(const void* address, uint32_t size);
 DH_HOOK DH_SLOW void __dh_write_across(void* address, uint32_t size, uint64_t value);

@@ -20,10 +20,16 @@ DH_C DH_SLOW void deadheat_read_slow_at(const void* address, const DhCell* cell,
                                         const void* caller);
 DH_C DH_SLOW void deadheat_write_slow_at(void* address, const DhCell* cell, uint64_t bytes, uint64_t value,
                                          const void* caller);
+DH_C DH_SLOW void deadheat_read_pair_at(const void* address, const DhCell* cell, const void* caller);
+DH_C DH_SLOW void deadheat_write_pair_at(void* address, const DhCell* cell, uint64_t first, uint64_t second,
+                                         const void* caller);
 DH_C DH_SLOW void deadheat_read_across_at(const void* address, uint32_t size, const void* caller);
 DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_t value, const void* caller);
 #define DH_READ_SLOW(address, cell, bytes) \
   deadheat_read_slow_at(address, cell, bytes, __builtin_return_address(0))
+#define DH_READ_PAIR(address, cell) deadheat_read_pair_at(address, cell, __builtin_return_address(0))
+#define DH_WRITE_PAIR(address, cell, first, second) \
+  deadheat_write_pair_at(address, cell, first, second, __builtin_return_address(0))
 #define DH_READ_ACROSS(address, size) deadheat_read_across_at(address, size, __builtin_return_address(0))
 #define DH_WRITE_ACROSS(address, size, value) \
   deadheat_write_across_at(address, size, value, __builtin_return_address(0))
@@ -31,6 +37,8 @@ DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_
   deadheat_write_slow_at(address, cell, bytes, value, __builtin_return_address(0))
 #else
 #define DH_READ_SLOW(address, cell, bytes) __dh_read_slow(address, cell, bytes)
+#define DH_READ_PAIR(address, cell) __dh_read_pair(address, cell)
+#define DH_WRITE_PAIR(address, cell, first, second) __dh_write_pair(address, cell, first, second)
 #define DH_READ_ACROSS(address, size) __dh_read_across(address, size)
 #define DH_WRITE_ACROSS(address, size, value) __dh_write_across(address, size, value)
 #define DH_WRITE_SLOW(address, cell, bytes, value) __dh_write_slow(address, cell, bytes, value)
@@ -86,6 +94,37 @@ DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
   DH_WRITE_SLOW(at, cell, bytes, value);
 }
 
+// Of this granule and the next one; of the last one of a chunk the next cell covers nothing (abi.h).
+// REQUIRES: `at` is a multiple of 8.
+DH_ALWAYS_INLINE bool covers_read(const DhCell* cell, uint64_t floor) {
+  return covers(load(&cell->half[0]), floor, 0xff) || covers(load(&cell->half[1]), floor, 0xff);
+}
+DH_ALWAYS_INLINE void read_two(const void* at) {
+  const DhCell* const cell = cell_of(reinterpret_cast<uintptr_t>(at));
+  uint64_t const floor = __dh_hot.floor;
+  if (__builtin_expect(cell != nullptr, 1) &&
+      __builtin_expect(covers_read(cell, floor) && covers_read(cell + 1, floor), 1)) {
+    return;
+  }
+  DH_READ_PAIR(at, cell);
+}
+DH_ALWAYS_INLINE bool covers_two_writes(const DhCell* cell) {
+  uint64_t const floor = __dh_hot.floor;
+  return __builtin_expect(covers(load(&cell[0].half[0]), floor, 0xff | kDhWriteBit) &&
+                              covers(load(&cell[1].half[0]), floor, 0xff | kDhWriteBit),
+                          1);
+}
+DH_ALWAYS_INLINE void write_two(void* at, uint64_t first, uint64_t second) {
+  const DhCell* const cell = cell_of(reinterpret_cast<uintptr_t>(at));
+  if (__builtin_expect(cell != nullptr, 1) && covers_two_writes(cell)) return;
+  DH_WRITE_PAIR(at, cell, first, second);
+}
+DH_ALWAYS_INLINE void write_16(void* at) {
+  const DhCell* const cell = cell_of(reinterpret_cast<uintptr_t>(at));
+  if (__builtin_expect(cell != nullptr, 1) && covers_two_writes(cell)) return;
+  DH_WRITE_ACROSS(at, 16, 0);
+}
+
 DH_ALWAYS_INLINE bool within_granule(const void* address, uint32_t size) {
   return (reinterpret_cast<uintptr_t>(address) & 7) <= 8 - size;
 }
@@ -108,18 +147,13 @@ void __dh_read1(const void* address) { read(address, 1); }
 void __dh_read2(const void* address) { read(address, 2); }
 void __dh_read4(const void* address) { read(address, 4); }
 void __dh_read8(const void* address) { read(address, 8); }
-void __dh_read16(const void* address) {
-  read(address, 8);
-  read(static_cast<const char*>(address) + 8, 8);
-}
+void __dh_read8x2(const void* address) { read_two(address); }
 void __dh_write1(void* address, uint64_t value) { write(address, 1, value); }
 void __dh_write2(void* address, uint64_t value) { write(address, 2, value); }
 void __dh_write4(void* address, uint64_t value) { write(address, 4, value); }
 void __dh_write8(void* address, uint64_t value) { write(address, 8, value); }
-void __dh_write16(void* address) {
-  write(address, 8, 0);
-  write(static_cast<char*>(address) + 8, 8, 0);
-}
+void __dh_write8x2(void* address, uint64_t first, uint64_t second) { write_two(address, first, second); }
+void __dh_write16(void* address) { write_16(address); }
 void __dh_read_unaligned2(const void* address) { read_unaligned(address, 2); }
 void __dh_read_unaligned4(const void* address) { read_unaligned(address, 4); }
 void __dh_read_unaligned8(const void* address) { read_unaligned(address, 8); }

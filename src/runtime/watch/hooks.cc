@@ -332,13 +332,46 @@ __attribute__((noinline)) void end_shared_life(uintptr_t at, uintptr_t end, uint
 }
 }  // namespace
 
-void __dh_end_of_life(void* address, size_t size) {
-  if (nobody_to_race_with()) return;
+// For all that __dh_end_of_life does not do itself. The program's return address is this one's, because it is
+// entered by a jump.
+DH_C __attribute__((noinline)) void deadheat_end_of_life(void* address, size_t size) {
   auto at = reinterpret_cast<uintptr_t>(address);
   uintptr_t const end = at + size;
   Thread* const thread = current_thread;
   if (may_be_quick(thread)) at = end_private_life(thread, at, end);
   if (__builtin_expect(at < end, 0)) end_shared_life(at, end, DH_PC);
+}
+
+// Most variables are whole granules of one chunk, or one that was never touched. What end_private_life asks
+// of a cell is then one comparison. Granules that were ended before one that must be left to the other
+// function are 0 there.
+void __dh_end_of_life(void* address, size_t size) {
+  if (is_set(&alone)) return;
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  Thread* const thread = current_thread;
+  DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
+  if (!may_be_quick(thread) || chunk == nullptr) __attribute__
+    ((musttail)) return deadheat_end_of_life(address, size);
+  DhCell* cell = chunk + cell_index(at);
+  if (__builtin_expect(((at | size) & 7) != 0, 0)) {
+    bool const is_untouched = (cell->half[0] | cell->half[1]) == 0 && (at & 7) + size <= 8;
+    if (is_untouched) return;
+    __attribute__((musttail)) return deadheat_end_of_life(address, size);
+  }
+  DhCell* const last = cell + size / 8;
+  uint64_t const own = static_cast<uint64_t>(thread->slot) << (64 - kDhSlotBits);
+  constexpr uint64_t kSlotAndLong = ~uint64_t{0} << (64 - kDhSlotBits) | kDhLongBit;
+  for (; cell < last; ++cell) {
+    auto const [h0, h1] = load_halves(cell).half;
+    if ((h0 | h1) == 0) continue;
+    // Behind the chunk's last cell stands a long one.
+    bool const is_own = ((h0 ^ own) & kSlotAndLong) == 0 && ((h1 & 0xff) == 0 || slot_of(h1) == thread->slot);
+    if (__builtin_expect(!is_own, 0)) break;
+    thread->walked.forget();
+    if (!compare_and_swap_cell(cell, {{h0, h1}}, {})) break;
+  }
+  if (__builtin_expect(cell < last, 0)) __attribute__
+    ((musttail)) return deadheat_end_of_life(address, size);
 }
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {

@@ -283,11 +283,13 @@ enum class Outcome : uint8_t {
   kNoRoom,    // nothing was done: the cell is long or must become so, or there is a race
 };
 
-// The bytes `mask` of `cell`'s granule are touched at `place`, if the change of stacks is in the table.
+// What becomes of the cell `old` if the bytes `mask` of its granule are touched at `place`, if the change of
+// stacks is in the table.
 template <bool kWrite>
-__attribute__((always_inline)) inline Outcome change_quickly(Thread* thread, uintptr_t address, DhCell* cell,
-                                                             uint64_t mask, const Place& place) {
-  auto const [h0, h1] = load_halves(cell).half;
+__attribute__((always_inline)) inline Outcome next_quickly(const Thread* thread, uintptr_t address,
+                                                           const DhCell& old, uint64_t mask,
+                                                           const Place& place, DhCell* result) {
+  auto const [h0, h1] = old.half;
   if ((h0 & kDhLongBit) != 0) return Outcome::kNoRoom;
   constexpr uint64_t kKind = kWrite ? kDhWriteBit : 0;
   uint64_t const floor = thread->hot->floor;
@@ -302,7 +304,19 @@ __attribute__((always_inline)) inline Outcome change_quickly(Thread* thread, uin
   } else if (!find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second, &next)) {
     return Outcome::kNotKnown;
   }
-  return store(thread, cell, {{h0, h1}}, next) ? Outcome::kDone : Outcome::kNotKnown;
+  *result = next;
+  return Outcome::kDone;
+}
+
+// The bytes `mask` of `cell`'s granule are touched at `place`.
+template <bool kWrite>
+__attribute__((always_inline)) inline Outcome change_quickly(Thread* thread, uintptr_t address, DhCell* cell,
+                                                             uint64_t mask, const Place& place) {
+  DhCell const old = load_halves(cell);
+  DhCell next;
+  Outcome const outcome = next_quickly<kWrite>(thread, address, old, mask, place, &next);
+  if (outcome != Outcome::kDone) return outcome;
+  return store(thread, cell, old, next) ? Outcome::kDone : Outcome::kNotKnown;
 }
 
 // A line that the other processor has changed takes longer to come than all of this. What is written is

@@ -79,6 +79,7 @@ Chunk* make_chunk(uintptr_t index) {
   // Without huge pages at first: a program that touches little of a chunk must not pay for all of it.
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_NOHUGEPAGE);
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_DONTDUMP);
+  fresh->behind = {{kDhLongBit, 0}};
   DhCell* expected = nullptr;
   if (__atomic_compare_exchange_n(&__dh_shadow[index], &expected, fresh->cells, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {

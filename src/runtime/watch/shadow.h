@@ -36,6 +36,7 @@ inline constexpr size_t kCellsPerBlock = 4;
 
 struct Chunk {
   DhCell cells[kChunkCells];
+  DhCell behind;                    // abi.h: it is for who looks one further
   uint8_t page_state[kChunkPages];  // PageState
   uint8_t may_be_fat[kChunkPages];
   uint8_t joined[kChunkPages / 512];  // into a huge page, once

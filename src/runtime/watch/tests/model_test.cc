@@ -19,6 +19,7 @@
 #include "runtime/watch/covered.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/locks.h"
+#include "runtime/watch/pair.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
@@ -58,6 +59,10 @@ uintptr_t pc_of(const Trace& trace, const std::vector<Bytes>& bytes, Places plac
 long made_again;
 long made_more;          // of their bytes
 long made_again_behind;  // a write
+long first_pairs;
+long write_pairs;
+long read_pairs;
+long slower_of_pairs;
 
 // What two threads read is noted, as far as that is possible.
 bool read_shared(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr_t pc) {
@@ -182,6 +187,9 @@ class Player {
       uint32_t const site = one_granule || index % 3 != 0 ? uint32_t{kHookSite} : 0;
       if (index % 2 == 0) remember_site(t, pc, current_frames(t), b.size | site | (write ? kWriteSite : 0));
       Chunk* const chunk = existing_chunk(address);
+      if (b.size == 16 && (address & 7) == 0 && chunk != nullptr && t->may_be_quick()) {
+        return write ? access_pair<true>(t, address, pc) : access_pair<false>(t, address, pc);
+      }
       if (one_granule && chunk != nullptr) {
         DhCell* const cell = &chunk->cells[cell_index(address)];
         uint64_t const bytes = bytes_at(address, b.size);
@@ -202,6 +210,32 @@ class Player {
         return;
     }
     check_access(t, {address, b.size, write ? AccessType::kWrite : AccessType::kRead, pc, 0, false});
+  }
+
+  // Two accesses of eight bytes, as __dh_read8x2 and __dh_write8x2 make them.
+  template <bool kWrite>
+  static void access_pair(Thread* t, uintptr_t address, uintptr_t pc) {
+    constexpr uint64_t kNeed = 0xff | (kWrite ? uint64_t{kDhWriteBit} : 0);
+    DhCell* const cell = &existing_chunk(address)->cells[cell_index(address)];
+    uint64_t const floor = t->hot->floor;
+    if (is_covered(&cell[0], floor, kNeed) && is_covered(&cell[1], floor, kNeed)) return;
+    t->until_known = 100;
+    if (kWrite && (cell[0].half[0] | cell[1].half[0]) == 0) {
+      if (quickest_first_pair(t, address, cell, pc)) {
+        ++first_pairs;
+        return;
+      }
+    } else if (kWrite ? quickest_write_pair(t, cell, pc) : quickest_read_pair(t, address, cell, pc)) {
+      ++(kWrite ? write_pairs : read_pairs);
+      return;
+    }
+    quickest_apart<kWrite>(t, address, cell, pc, [=](unsigned i) {
+      ++slower_of_pairs;
+      uintptr_t const granule = address + 8 * i;
+      if (quickest_access<kWrite>(t, granule, &cell[i], 0xff, pc, 0)) return;
+      if (quick_access<kWrite>(t, granule, 8, pc, 0, kHookSite)) return;
+      check_access(t, {granule, 8, kWrite ? AccessType::kWrite : AccessType::kRead, pc, 0, false});
+    });
   }
 
   const Trace& trace_;
@@ -345,6 +379,37 @@ TEST(WatchModel, RandomTracesThroughFewPlaces) {
   EXPECT_GT(racy, 1000);
   EXPECT_GT(made_again, 1000);
   EXPECT_GT(made_more, 500);
+}
+
+// Objects of two words, which are mostly touched as a whole.
+TEST(WatchModel, RandomTracesOfPairs) {
+  std::mt19937_64 random(20261117);
+  long racy = 0;
+  first_pairs = write_pairs = read_pairs = slower_of_pairs = 0;
+  for (int i = 0; i < 20000 && !::testing::Test::HasFailure(); ++i) {
+    testing::RandomShape shape;
+    shape.events = 20 + static_cast<int>(random() % 80);
+    shape.threads = 2 + static_cast<int>(random() % 3);
+    shape.locks = static_cast<int>(random() % 3);
+    shape.locations = 1 + static_cast<int>(random() % 3);
+    shape.messages = 2;
+    shape.access_weight = 10 + static_cast<int>(random() % 60);
+    shape.forks = random() % 2 == 0;
+    shape.barrier_pairs = false;
+    shape.branches = false;
+    Trace const trace = testing::random_trace(shape, random);
+    std::vector<Bytes> bytes = whole_words(trace);
+    for (Bytes& b : bytes) {
+      if (random() % 4 == 0) continue;
+      b = {b.offset < 16 ? b.offset : 16, 16};
+    }
+    racy += compare(trace, bytes, random() % 2 == 0 ? Places::kFew : Places::kOneForEach) != 0;
+  }
+  EXPECT_GT(racy, 1000);
+  EXPECT_GT(first_pairs, 1000);
+  EXPECT_GT(write_pairs, 1000);
+  EXPECT_GT(read_pairs, 1000);
+  EXPECT_GT(slower_of_pairs, 1000);
 }
 
 // What two threads read again and again, with new labels, and write now and then: notes of shared reads.

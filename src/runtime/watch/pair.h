@@ -1,0 +1,131 @@
+// Two whole granules next to each other, touched by two accesses of eight bytes at one place: what the hooks
+// __dh_read8x2 and __dh_write8x2 stand for. Objects of two words are copied and initialised like that.
+//
+// The place is looked up once. What becomes of a cell depends on nothing but the cell and the access, so that
+// two cells that are the same, as they are if the two words have always been touched together, become the
+// same, too. Otherwise each changes as if its access had come alone: the two are told, recorded and
+// superseded independently of each other. Exact for the same reasons as two accesses one after the other,
+// between which nothing happens; each cell has its own compare-and-swap.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/abi.h"
+#include "runtime/watch/covered.h"
+#include "runtime/watch/quick.h"
+#include "runtime/watch/thread.h"
+
+namespace deadheat::watch {
+
+// Behind the last cell of a chunk stands a long one (abi.h), so that a pair of which the second lies in the
+// next chunk is never done here.
+//
+// REQUIRES for all of them: thread->may_be_quick(); `cell` is that of `address`, a multiple of 8.
+namespace pair {
+
+constexpr uint64_t kBytes = 0xff;
+template <bool kWrite>
+constexpr uint32_t kSite = kHookSite | (kWrite ? kWriteSite : 0);
+
+// Both cells, if nobody has changed them since. False: perhaps the first one.
+__attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, const DhCell& old_first,
+                                                 const DhCell& old_second, const DhCell& next) {
+  thread->span.note_used();
+  thread->statistics.slow_accesses += 2;
+  if (__builtin_expect((thread->until_known -= 2) < 0, 0)) return false;
+  return compare_and_swap_cell(cell, old_first, next) && compare_and_swap_cell(cell + 1, old_second, next);
+}
+
+constexpr bool is_same(const DhCell& a, const DhCell& b) {
+  return ((a.half[0] ^ b.half[0]) | (a.half[1] ^ b.half[1])) == 0;
+}
+
+// Does a plain write of all bytes leave nothing of the cell? What it is ordered after, it supersedes
+// (quick::left_of).
+__attribute__((always_inline)) inline bool supersedes(const Thread* thread, const DhCell& cell) {
+  return (cell.half[0] & kDhLongBit) == 0 &&
+         ((cell.half[0] & 0xff) == 0 || quick::ordered(thread, cell.half[0])) &&
+         ((cell.half[1] & 0xff) == 0 || quick::ordered(thread, cell.half[1]));
+}
+
+}  // namespace pair
+
+// Two writes of granules that nobody has touched since their memory was new, or their variable
+// (quickest_first_write). False: it may have been done for the first one.
+// REQUIRES: both cells were 0 just now, so they are of one chunk.
+__attribute__((always_inline)) inline bool quickest_first_pair(Thread* thread, uintptr_t address,
+                                                               DhCell* cell, uintptr_t pc) {
+  quick::want_lines<true>(cell);
+  quick::Place place;
+  if (!quick::find_place(thread, pc, pair::kSite<true>, &place)) return false;
+  auto* const chunk = reinterpret_cast<Chunk*>(__dh_shadow[address >> kDhChunkBits]);
+  size_t const index = cell_index(address);
+  note_touched(chunk, index);
+  note_touched(chunk, index + 1);
+  return pair::store(
+      thread, cell, {}, {},
+      {{thread->hot->floor | kDhWriteBit | pair::kBytes | place.alone_in_half[0], place.alone_in_half[1]}});
+}
+
+// Two writes that supersede all there is. False: it may have been done for the first one.
+__attribute__((always_inline)) inline bool quickest_write_pair(Thread* thread, DhCell* cell, uintptr_t pc) {
+  quick::want_lines<true>(cell);
+  DhCell const first = load_halves(cell);
+  DhCell const second = load_halves(cell + 1);
+  // Of a cell that is 0 its page may have to be marked: rare, if the other one is not 0.
+  if (first.half[0] == 0 || second.half[0] == 0) return false;
+  if (!pair::supersedes(thread, first)) return false;
+  if (!pair::is_same(first, second) && !pair::supersedes(thread, second)) return false;
+  quick::Place place;
+  if (!quick::find_place(thread, pc, pair::kSite<true>, &place)) return false;
+  return pair::store(
+      thread, cell, first, second,
+      {{thread->hot->floor | kDhWriteBit | pair::kBytes | place.alone_in_half[0], place.alone_in_half[1]}});
+}
+
+// Two reads of cells that are the same. False: it may have been done for the first one.
+__attribute__((always_inline)) inline bool quickest_read_pair(Thread* thread, uintptr_t address, DhCell* cell,
+                                                              uintptr_t pc) {
+  DhCell const old = load_halves(cell);
+  if (!pair::is_same(old, load_halves(cell + 1)) || (old.half[0] & kDhLongBit) != 0 ||
+      (old.half[0] | old.half[1]) == 0) {
+    return false;
+  }
+  // Their notes are each for itself.
+  if (quick::repeats_shared_read(thread, old.half[0], old.half[1], pair::kBytes)) return false;
+  platform::want_line(cell);
+  quick::Place place;
+  if (!quick::find_place(thread, pc, pair::kSite<false>, &place)) return false;
+  DhCell next;
+  if (quick::next_quickly<false>(thread, address, old, pair::kBytes, place, &next) != quick::Outcome::kDone)
+    return false;
+  return pair::store(thread, cell, old, old, next);
+}
+
+// Two accesses, each for itself. `slower(i)` is called for each of them, 0 and 1, that cannot be done here;
+// nothing was done for it.
+template <bool kWrite, class Slower>
+__attribute__((always_inline)) inline void quickest_apart(Thread* thread, uintptr_t address, DhCell* cell,
+                                                          uintptr_t pc, Slower slower) {
+  constexpr uint64_t kNeed = pair::kBytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
+  quick::Place place{};
+  for (unsigned i = 0; i < 2; ++i) {
+    DhCell* const part = cell + i;
+    // What slower() did for the first may have ended a label.
+    if (is_covered(part, thread->hot->floor, kNeed)) continue;
+    auto const [h0, h1] = load_halves(part).half;
+    // Long ones, and shared reads that are noted or may be from now on, have ways that need no place.
+    bool const is_other =
+        (h0 & kDhLongBit) != 0 || (!kWrite && quick::repeats_shared_read(thread, h0, h1, pair::kBytes));
+    if (!is_other && (place.stack != 0 || quick::find_place(thread, pc, pair::kSite<kWrite>, &place))) {
+      quick::Outcome const outcome =
+          quick::change_quickly<kWrite>(thread, address + 8 * i, part, pair::kBytes, place);
+      if (outcome == quick::Outcome::kDone) continue;
+    } else if (!is_other) {
+      place.stack = 0;  // what find_place left there is another one's
+    }
+    slower(i);
+  }
+}
+
+}  // namespace deadheat::watch
