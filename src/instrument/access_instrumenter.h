@@ -26,8 +26,8 @@ class AccessInstrumenter {
   // check.
   void emit(AccessList& accesses);
 
-  // One check of `size` bytes before `builder`'s place, split into what hooks exist for. With `stored_next` it
-  // is for two stores of eight bytes.
+  // One check of `size` bytes before `builder`'s place, split into what hooks exist for. With `stored_next`
+  // it is for two stores of eight bytes.
   void emit_check(llvm::IRBuilderBase& builder, AccessKind kind, llvm::Value* address, uint64_t size,
                   llvm::Align alignment, llvm::Value* stored, llvm::Value* stored_next = nullptr);
 

@@ -53,16 +53,31 @@ Bytes FunctionView::bytes_of(const Access& access) const {
   return {base, offset.getSExtValue(), access.size};
 }
 
-bool FunctionView::is_same_line(const Instruction& a, const Instruction& b) {
+namespace {
+// `is_same` compares what a report says of two locations within one function.
+template <class IsSame>
+bool is_same_at_every_level(const Instruction& a, const Instruction& b, IsSame is_same) {
   const DILocation* first = location_of(a);
   const DILocation* second = location_of(b);
   // Two calls on one line of a function that is inlined are two places of which a report says the same.
   for (; first && second && first != second; first = first->getInlinedAt(), second = second->getInlinedAt()) {
-    if (first->getLine() != second->getLine() ||
+    if (!is_same(*first, *second) ||
         first->getScope()->getSubprogram() != second->getScope()->getSubprogram())
       return false;
   }
   return first == second;
+}
+}  // namespace
+
+bool FunctionView::is_same_line(const Instruction& a, const Instruction& b) {
+  return is_same_at_every_level(
+      a, b, [](const DILocation& x, const DILocation& y) { return x.getLine() == y.getLine(); });
+}
+
+bool FunctionView::is_same_place(const Instruction& a, const Instruction& b) {
+  return is_same_at_every_level(a, b, [](const DILocation& x, const DILocation& y) {
+    return x.getLine() == y.getLine() && x.getColumn() == y.getColumn();
+  });
 }
 
 }  // namespace deadheat::instrument

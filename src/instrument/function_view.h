@@ -43,6 +43,8 @@ class FunctionView {
 
   // Both on the same source line. Without lines, everything is.
   static bool is_same_line(const llvm::Instruction& a, const llvm::Instruction& b);
+  // Both at the same line and column.
+  static bool is_same_place(const llvm::Instruction& a, const llvm::Instruction& b);
 
  private:
   llvm::Function& function_;

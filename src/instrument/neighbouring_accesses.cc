@@ -90,7 +90,7 @@ class Joiner {
         const Member& low = words[i];
         const Member& high = words[i + 1];
         if (low.bytes.end() != high.bytes.offset ||
-            !FunctionView::is_same_line(*low.access->instruction, *high.access->instruction))
+            !FunctionView::is_same_place(*low.access->instruction, *high.access->instruction))
           continue;
         const Member& last = low.position > high.position ? low : high;
         const Member& first = low.position > high.position ? high : low;

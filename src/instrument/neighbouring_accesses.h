@@ -5,8 +5,9 @@
 // one kind, nothing in between acquires, releases or may not continue, and they stand on one source line: a
 // report that names a line which does not touch the variable would be wrong.
 //
-// Two words of eight bytes that lie next to each other are one call, under the same conditions: an object of
-// two words is copied and initialised like that. They stay two accesses, of a value each.
+// Two words of eight bytes that lie next to each other are one call, under the same conditions, if they stand
+// at one column, too: an object of two words is copied like that. They stay two accesses, of a value each,
+// and a report of either says what it would say if they were checked one by one.
 //
 // Exact: nothing orders or prevents anything between the joined check and the accesses, so each of them races
 // with exactly what the check races with, byte by byte.

@@ -203,6 +203,33 @@ TEST(Neighbours, TwoLinesAreTwoChecks) {
   EXPECT_THAT(Instrumented(lines("!6", "!9"), kOn).checks(), ElementsAre("read4", "read4"));
 }
 
+TEST(Neighbours, TwoWordsAtTwoColumnsAreTwoChecks) {
+  const auto columns = [](const std::string& first, const std::string& second) {
+    return R"(
+    define void @f(ptr %p) !dbg !3 {
+      %q = getelementptr inbounds i8, ptr %p, i64 8, !dbg !6
+      store i64 1, ptr %p, align 8, !dbg )" +
+           first + R"(
+      store i64 2, ptr %q, align 8, !dbg )" +
+           second + R"(
+      ret void, !dbg !7
+    }
+    !llvm.dbg.cu = !{!0}
+    !llvm.module.flags = !{!2}
+    !0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: LineTablesOnly)
+    !1 = !DIFile(filename: "a.c", directory: "/")
+    !2 = !{i32 2, !"Debug Info Version", i32 3}
+    !3 = distinct !DISubprogram(name: "f", file: !1, line: 1, scopeLine: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+    !4 = !DISubroutineType(types: !5)
+    !5 = !{}
+    !6 = !DILocation(line: 5, column: 3, scope: !3)
+    !7 = !DILocation(line: 5, column: 9, scope: !3)
+    )";
+  };
+  EXPECT_THAT(Instrumented(columns("!6", "!6"), kOn).checks(), ElementsAre("write8x2"));
+  EXPECT_THAT(Instrumented(columns("!6", "!7"), kOn).checks(), ElementsAre("write8", "write8"));
+}
+
 TEST(Neighbours, SwitchedOffTheyAreTwo) {
   EXPECT_THAT(
       Instrumented(two("%a = load i32, ptr %p, align 8", "%b = load i32, ptr %q, align 4"), "-neighbours")

@@ -54,10 +54,18 @@ DH_ALWAYS_INLINE uint64_t byte_mask(uintptr_t address, uint32_t size) {
   return size == 8 ? all : all << (address & 7);
 }
 
-DH_ALWAYS_INLINE const DhCell* cell_of(uintptr_t address) {
-  DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
-  if (__builtin_expect(chunk == nullptr, 0)) return nullptr;
-  return chunk + ((address & ((uintptr_t{1} << kDhChunkBits) - 1)) >> 3);
+struct Found {
+  const DhCell* chunk;  // null: there is none, and so no cell
+  const DhCell* cell;
+  bool exists() const { return chunk != nullptr; }
+  // For the slow path. The hot one must not ask for the cell: it would ask twice.
+  const DhCell* or_null() const { return chunk != nullptr ? cell : nullptr; }
+};
+DH_ALWAYS_INLINE Found cell_of(uintptr_t address) {
+  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+  uintptr_t const offset = (address & ((uintptr_t{1} << kDhChunkBits) - 1)) >> 3;
+  return {chunk,
+          reinterpret_cast<const DhCell*>(reinterpret_cast<uintptr_t>(chunk) + offset * sizeof(DhCell))};
 }
 
 // Is `half` an access of this thread that covers one that needs the bits `need`? The label must be in the
@@ -72,26 +80,27 @@ DH_ALWAYS_INLINE uint64_t load(const uint64_t* half) { return __atomic_load_n(ha
 
 DH_ALWAYS_INLINE void read(const void* at, uint32_t size) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  const DhCell* const cell = cell_of(address);
+  Found const found = cell_of(address);
   uint64_t const need = byte_mask(address, size);
   uint64_t const floor = __dh_hot.floor;
-  if (__builtin_expect(cell != nullptr, 1) &&
-      __builtin_expect(covers(load(&cell->half[0]), floor, need) || covers(load(&cell->half[1]), floor, need),
-                       1)) {
+  if (__builtin_expect(found.exists(), 1) &&
+      __builtin_expect(
+          covers(load(&found.cell->half[0]), floor, need) || covers(load(&found.cell->half[1]), floor, need),
+          1)) {
     return;
   }
-  DH_READ_SLOW(at, cell, need);
+  DH_READ_SLOW(at, found.or_null(), need);
 }
 
 DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  const DhCell* const cell = cell_of(address);
+  Found const found = cell_of(address);
   uint64_t const bytes = byte_mask(address, size);
-  if (__builtin_expect(cell != nullptr, 1) &&
-      __builtin_expect(covers(load(&cell->half[0]), __dh_hot.floor, bytes | kDhWriteBit), 1)) {
+  if (__builtin_expect(found.exists(), 1) &&
+      __builtin_expect(covers(load(&found.cell->half[0]), __dh_hot.floor, bytes | kDhWriteBit), 1)) {
     return;
   }
-  DH_WRITE_SLOW(at, cell, bytes, value);
+  DH_WRITE_SLOW(at, found.or_null(), bytes, value);
 }
 
 // Of this granule and the next one; of the last one of a chunk the next cell covers nothing (abi.h).
@@ -100,13 +109,13 @@ DH_ALWAYS_INLINE bool covers_read(const DhCell* cell, uint64_t floor) {
   return covers(load(&cell->half[0]), floor, 0xff) || covers(load(&cell->half[1]), floor, 0xff);
 }
 DH_ALWAYS_INLINE void read_two(const void* at) {
-  const DhCell* const cell = cell_of(reinterpret_cast<uintptr_t>(at));
+  Found const found = cell_of(reinterpret_cast<uintptr_t>(at));
   uint64_t const floor = __dh_hot.floor;
-  if (__builtin_expect(cell != nullptr, 1) &&
-      __builtin_expect(covers_read(cell, floor) && covers_read(cell + 1, floor), 1)) {
+  if (__builtin_expect(found.exists(), 1) &&
+      __builtin_expect(covers_read(found.cell, floor) && covers_read(found.cell + 1, floor), 1)) {
     return;
   }
-  DH_READ_PAIR(at, cell);
+  DH_READ_PAIR(at, found.or_null());
 }
 DH_ALWAYS_INLINE bool covers_two_writes(const DhCell* cell) {
   uint64_t const floor = __dh_hot.floor;
@@ -115,13 +124,13 @@ DH_ALWAYS_INLINE bool covers_two_writes(const DhCell* cell) {
                           1);
 }
 DH_ALWAYS_INLINE void write_two(void* at, uint64_t first, uint64_t second) {
-  const DhCell* const cell = cell_of(reinterpret_cast<uintptr_t>(at));
-  if (__builtin_expect(cell != nullptr, 1) && covers_two_writes(cell)) return;
-  DH_WRITE_PAIR(at, cell, first, second);
+  Found const found = cell_of(reinterpret_cast<uintptr_t>(at));
+  if (__builtin_expect(found.exists(), 1) && covers_two_writes(found.cell)) return;
+  DH_WRITE_PAIR(at, found.or_null(), first, second);
 }
 DH_ALWAYS_INLINE void write_16(void* at) {
-  const DhCell* const cell = cell_of(reinterpret_cast<uintptr_t>(at));
-  if (__builtin_expect(cell != nullptr, 1) && covers_two_writes(cell)) return;
+  Found const found = cell_of(reinterpret_cast<uintptr_t>(at));
+  if (__builtin_expect(found.exists(), 1) && covers_two_writes(found.cell)) return;
   DH_WRITE_ACROSS(at, 16, 0);
 }
 
@@ -168,10 +177,10 @@ void __dh_prefetch(const void* at) {
   constexpr uintptr_t kLine = 64;
   auto const address = reinterpret_cast<uintptr_t>(at) & ~(kLine - 1);
   if (address >> (kDhChunkBits + kDhDirectoryBits) != 0) return;
-  const DhCell* const cell = cell_of(address);
-  if (cell == nullptr) return;
-  __builtin_prefetch(cell);
-  __builtin_prefetch(reinterpret_cast<const char*>(cell) + kLine);
+  Found const found = cell_of(address);
+  if (__builtin_expect(!found.exists(), 0)) return;
+  __builtin_prefetch(found.cell);
+  __builtin_prefetch(reinterpret_cast<const char*>(found.cell) + kLine);
 }
 
 DhFrame* __dh_enter(const void* return_address) {
