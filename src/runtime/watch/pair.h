@@ -48,6 +48,20 @@ __attribute__((always_inline)) inline bool supersedes(const Thread* thread, cons
          ((cell.half[1] & 0xff) == 0 || quick::ordered(thread, cell.half[1]));
 }
 
+// Is one of its halves this thread's read of all bytes, and noted (read_notes.h)?
+__attribute__((always_inline)) inline bool has_own_note(const DhCell& cell, uint64_t floor) {
+  uint64_t const noted = floor | kClockMask << kDhEpochShift | kBytes;
+  return ((cell.half[0] ^ noted) & ~kHalfShape) == 0 || ((cell.half[1] ^ noted) & ~kHalfShape) == 0;
+}
+
+// Are both halves plain reads, one of this thread, the other one not? Such a read may be worth a note.
+__attribute__((always_inline)) inline bool is_shared_read(const Thread* thread, const DhCell& cell) {
+  auto const [h0, h1] = cell.half;
+  if (((h0 | h1) & (kDhWriteBit | kDhAtomicBit | kDhLongBit)) != 0 || (h0 & 0xff) == 0 || (h1 & 0xff) == 0)
+    return false;
+  return (slot_of(h0) == thread->slot) != (slot_of(h1) == thread->slot);
+}
+
 }  // namespace pair
 
 // Two writes of granules that nobody has touched since their memory was new, or their variable
@@ -91,8 +105,7 @@ __attribute__((always_inline)) inline bool quickest_read_pair(Thread* thread, ui
       (old.half[0] | old.half[1]) == 0) {
     return false;
   }
-  // Their notes are each for itself.
-  if (quick::repeats_shared_read(thread, old.half[0], old.half[1], pair::kBytes)) return false;
+  if (pair::is_shared_read(thread, old)) return false;
   platform::want_line(cell);
   quick::Place place;
   if (!quick::find_place(thread, pc, pair::kSite<false>, &place)) return false;
@@ -100,6 +113,15 @@ __attribute__((always_inline)) inline bool quickest_read_pair(Thread* thread, ui
   if (quick::next_quickly<false>(thread, address, old, pair::kBytes, place, &next) != quick::Outcome::kDone)
     return false;
   return pair::store(thread, cell, old, old, next);
+}
+
+// Two reads that other threads make, too, and that are noted, each for itself. False: it may have been done
+// for the first one.
+__attribute__((always_inline)) inline bool quickest_noted_pair(Thread* thread, DhCell* cell, uintptr_t pc) {
+  uint64_t const floor = thread->hot->floor;
+  return pair::has_own_note(load_halves(cell), floor) && pair::has_own_note(load_halves(cell + 1), floor) &&
+         ReadNotes::read_again(thread, cell, pair::kBytes, pc) &&
+         ReadNotes::read_again(thread, cell + 1, pair::kBytes, pc);
 }
 
 // Two accesses, each for itself. `slower(i)` is called for each of them, 0 and 1, that cannot be done here;
@@ -113,18 +135,24 @@ __attribute__((always_inline)) inline void quickest_apart(Thread* thread, uintpt
     DhCell* const part = cell + i;
     // What slower() did for the first may have ended a label.
     if (is_covered(part, thread->hot->floor, kNeed)) continue;
-    auto const [h0, h1] = load_halves(part).half;
-    // Long ones, and shared reads that are noted or may be from now on, have ways that need no place.
-    bool const is_other =
-        (h0 & kDhLongBit) != 0 || (!kWrite && quick::repeats_shared_read(thread, h0, h1, pair::kBytes));
-    if (!is_other && (place.stack != 0 || quick::find_place(thread, pc, pair::kSite<kWrite>, &place))) {
-      quick::Outcome const outcome =
-          quick::change_quickly<kWrite>(thread, address + 8 * i, part, pair::kBytes, place);
-      if (outcome == quick::Outcome::kDone) continue;
-    } else if (!is_other) {
-      place.stack = 0;  // what find_place left there is another one's
+    DhCell const old = load_halves(part);
+    if (!kWrite && pair::is_shared_read(thread, old)) {
+      bool const done = pair::has_own_note(old, thread->hot->floor)
+                            ? ReadNotes::read_again(thread, part, pair::kBytes, pc)
+                            : thread->notes.may_begin() &&
+                                  ReadNotes::begin(thread, address + 8 * i, part, pair::kBytes, pc);
+      if (done) continue;
     }
-    slower(i);
+    // Long ones have a way that needs no place.
+    if (is_fat(old)) {
+      slower(i);
+    } else if (place.stack == 0 && !quick::find_place(thread, pc, pair::kSite<kWrite>, &place)) {
+      place.stack = 0;  // what find_place left there is another one's
+      slower(i);
+    } else if (quick::change_quickly<kWrite>(thread, address + 8 * i, part, pair::kBytes, place) !=
+               quick::Outcome::kDone) {
+      slower(i);
+    }
   }
 }
 

@@ -71,6 +71,11 @@ DH_C DH_SLOW void deadheat_read_pair(const void* address, const DhCell* cell) {
   }
   __attribute__((musttail)) return deadheat_read_apart(address, cell);
 }
+DH_C DH_SLOW void deadheat_read_noted_pair(const void* address, const DhCell* cell) {
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) && quickest_noted_pair(thread, const_cast<DhCell*>(cell), DH_PC)) return;
+  __attribute__((musttail)) return deadheat_read_apart(address, cell);
+}
 DH_C DH_SLOW void deadheat_write_pair(void* address, const DhCell* cell, uint64_t first, uint64_t second) {
   Thread* const thread = current_thread;
   if (may_be_quick(thread) && quickest_write_pair(thread, const_cast<DhCell*>(cell), DH_PC)) return;
@@ -87,6 +92,7 @@ DH_C DH_SLOW void deadheat_write_first_pair(void* address, const DhCell* cell, u
   __attribute__((musttail)) return deadheat_write_apart(address, cell, first, second);
 }
 
+static_assert(uint64_t{kNoClock} << kDhEpochShift == uint64_t{1} << 46);
 // clang-format off
 __attribute__((naked)) void __dh_read_pair(const void*, const DhCell*) {
   __asm__(
@@ -94,6 +100,11 @@ __attribute__((naked)) void __dh_read_pair(const void*, const DhCell*) {
       "jne 9f\n"
       "test %rsi, %rsi\n"
       "je deadheat_read_apart\n"
+      // Is anything noted there, as far as one bit can tell?
+      "mov (%rsi), %r11\n"
+      "or 8(%rsi), %r11\n"
+      "bt $46, %r11\n"
+      "jc deadheat_read_noted_pair\n"
       "jmp deadheat_read_pair\n"
       "9: ret");
 }

@@ -62,6 +62,7 @@ long made_again_behind;  // a write
 long first_pairs;
 long write_pairs;
 long read_pairs;
+long noted_pairs;
 long slower_of_pairs;
 
 // What two threads read is noted, as far as that is possible.
@@ -225,6 +226,9 @@ class Player {
         ++first_pairs;
         return;
       }
+    } else if (!kWrite && quickest_noted_pair(t, cell, pc)) {
+      ++noted_pairs;
+      return;
     } else if (kWrite ? quickest_write_pair(t, cell, pc) : quickest_read_pair(t, address, cell, pc)) {
       ++(kWrite ? write_pairs : read_pairs);
       return;
@@ -385,7 +389,7 @@ TEST(WatchModel, RandomTracesThroughFewPlaces) {
 TEST(WatchModel, RandomTracesOfPairs) {
   std::mt19937_64 random(20261117);
   long racy = 0;
-  first_pairs = write_pairs = read_pairs = slower_of_pairs = 0;
+  first_pairs = write_pairs = read_pairs = noted_pairs = slower_of_pairs = 0;
   for (int i = 0; i < 20000 && !::testing::Test::HasFailure(); ++i) {
     testing::RandomShape shape;
     shape.events = 20 + static_cast<int>(random() % 80);
@@ -397,7 +401,11 @@ TEST(WatchModel, RandomTracesOfPairs) {
     shape.forks = random() % 2 == 0;
     shape.barrier_pairs = false;
     shape.branches = false;
-    Trace const trace = testing::random_trace(shape, random);
+    Trace trace = testing::random_trace(shape, random);
+    unsigned const reads_of_eight = random() % 2 == 0 ? 0 : static_cast<unsigned>(random() % 8);
+    for (Event& e : trace.events) {
+      if (e.kind == EventKind::kWrite && random() % 8 < reads_of_eight) e.kind = EventKind::kRead;
+    }
     std::vector<Bytes> bytes = whole_words(trace);
     for (Bytes& b : bytes) {
       if (random() % 4 == 0) continue;
@@ -409,6 +417,7 @@ TEST(WatchModel, RandomTracesOfPairs) {
   EXPECT_GT(first_pairs, 1000);
   EXPECT_GT(write_pairs, 1000);
   EXPECT_GT(read_pairs, 1000);
+  EXPECT_GT(noted_pairs, 1000);
   EXPECT_GT(slower_of_pairs, 1000);
 }
 
