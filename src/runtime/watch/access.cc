@@ -28,44 +28,76 @@ bool race_found;
 
 namespace {
 
-// Applies `access` to `records`, of which there is room for one more. Returns the new count.
-inline unsigned apply(Thread* thread, Record* records, unsigned count, Record access, uintptr_t granule,
-                      Races* races) {
-  uint64_t now = access.bits();
+// A history after an access: what is left of it, and then the access.
+struct History {
+  Record* end;      // of the records that are left
+  uint64_t beside;  // the one of them that a long cell repeats (FatCell::show), as Record::bits; 0: none
+  StackId stack;    // of the access, with the bytes that it was joined with
+  uint64_t latest;  // the rest of it
+};
+
+constexpr uint64_t kSlotOfEpoch = Record::kEpoch & ~((uint64_t{1} << kDhClockBits) - 1);
+
+// What somebody else's record is to an access.
+enum class Other { kOver, kBefore, kBeside };
+__attribute__((noinline, preserve_most)) Other compare_with_other(const Thread* thread, const Record& other,
+                                                                  uint64_t now, uintptr_t granule,
+                                                                  Races* races) {
+  uint64_t const old = other.bits();
+  if (quick::over(thread, (old & Record::kEpoch) << kDhEpochShift)) return Other::kOver;
+  if ((old & now & Record::kMask) == 0) return Other::kBeside;
+  if (thread->ordered_after(other.epoch())) return Other::kBefore;
+  if (!conflicting(old, now)) return Other::kBeside;
+  races->add(other, granule);
+  return Other::kBefore;
+}
+
+// What `access` leaves of `records`: they stay in their order and move up where others go.
+__attribute__((always_inline)) inline History apply(Thread* thread, Record* records, unsigned count,
+                                                    const Record& access, uintptr_t granule, Races* races) {
+  uint64_t const now = access.bits();
   uint64_t const mask = now & Record::kMask;
-  unsigned kept = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    uint64_t old = records[i].bits();
-    StackId const stack = records[i].stack;
-    if (quick::over(thread, (old & Record::kEpoch) << kDhEpochShift)) continue;
-    if ((old & mask) != 0) {
-      bool ordered = thread->ordered_after(Epoch::from_bits(old & Record::kEpoch));
-      if (!ordered && conflicting(old, now)) {
-        races->add(records[i], granule);
-        ordered = true;
-      }
-      if (ordered && as_strong(now, old)) {
-        if ((old & Record::kMask & ~mask) == 0) continue;
-        // What a thread reads whole and writes in parts, in turn, is to stay covered whole: its own records
-        // of the present keep the bytes that are superseded.
-        if (!of_present(old, now)) old &= ~mask;
-      }
+  // Of the thread's own records those up to here are over. It knows without its clock that all of them are
+  // ordered before the access, and nearly all records of long cells are of this kind.
+  uint64_t const own_over = (now & kSlotOfEpoch) | known_clock(thread->slot);
+  // as_strong(now, old) is that these bits of `old` are like the latter.
+  uint64_t const strong_bits = (~now & Record::kWrite) | (now & Record::kAtomic);
+  uint64_t const strong = now & Record::kAtomic;
+  History after{records, 0, access.stack, now};
+#pragma clang loop unroll(disable)
+  for (const Record* r = records; r != records + count; ++r) {
+    uint64_t old = r->bits();
+    StackId const stack = r->stack;
+    uint64_t const difference = old ^ now;
+    bool const own = (difference & kSlotOfEpoch) == 0;
+    bool before = true;
+    if (__builtin_expect(own, 1)) {
+      if ((old & Record::kEpoch) <= own_over) continue;
+    } else {
+      Other const other = compare_with_other(thread, *r, now, granule, races);
+      if (other == Other::kOver) continue;
+      before = other == Other::kBefore;
     }
-    if (((old ^ now) & ~Record::kMask) == 0) {
-      if (stack != access.stack) {
-        uint64_t const joining = now & ~old & Record::kMask;
-        access.stack = intern_composite(thread->cache, stack, static_cast<uint8_t>(old >> Record::kMaskShift),
-                                        access.stack, static_cast<uint8_t>(joining >> Record::kMaskShift));
+    if ((old & mask) != 0 && before && (old & strong_bits) == strong) {
+      if ((old & Record::kMask & ~mask) == 0) continue;
+      // What a thread reads whole and writes in parts, in turn, is to stay covered whole: its own records of
+      // the present keep the bytes that are superseded.
+      if (!of_present(old, now)) old &= ~mask;
+    }
+    if ((difference & ~Record::kMask) == 0) {
+      if (stack != after.stack) {
+        uint64_t const joining = after.latest & ~old & Record::kMask;
+        after.stack = intern_composite(thread->cache, stack, static_cast<uint8_t>(old >> Record::kMaskShift),
+                                       after.stack, static_cast<uint8_t>(joining >> Record::kMaskShift));
       }
-      now |= old & Record::kMask;
+      after.latest |= old & Record::kMask;
       continue;
     }
-    records[kept].set_bits(old);
-    records[kept++].stack = stack;
+    if (!own || (difference & Record::kEpoch) == 0) after.beside = old;
+    after.end->set_bits(old);
+    after.end++->stack = stack;
   }
-  records[kept].set_bits(now);
-  records[kept++].stack = access.stack;
-  return kept;
+  return after;
 }
 
 // A cell that becomes long is worth so many other slow accesses, when it comes to asking what can be
@@ -107,10 +139,32 @@ bool fits_in_cell(Thread* thread, FatCell* fat, DhCell* thin) {
   return pack(thread, fat->records(), fat->count, thin);
 }
 
+// The records of `fat` after `access`; the cell is not told. REQUIRES: locked.
+__attribute__((always_inline)) inline History apply_in_fat(Thread* thread, FatCell* fat, uintptr_t granule,
+                                                           const Record& access, Races* races) {
+  Record* const records = fat->records();
+  History after = apply(thread, records, fat->count, access, granule, races);
+  auto const left = static_cast<uint16_t>(after.end - records);
+  fat->count = left;
+  // Asked only now: nearly always one of the others goes.
+  if (__builtin_expect(left == fat->capacity(), 0)) {
+    fat->reserve(left + 1u);
+    after.end = fat->records() + left;
+  }
+  after.end->set_bits(after.latest);
+  after.end->stack = after.stack;
+  fat->count = static_cast<uint16_t>(left + 1);
+  fat->bring_back();
+  return after;
+}
+
 // REQUIRES: locked; it is unlocked.
 void record_and_unlock(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
-  record_in_fat(thread, fat, granule, access, races);
-  unlock_fat(thread, fat);
+  History const after = apply_in_fat(thread, fat, granule, access, races);
+  DhCell thin;
+  if (fits_in_cell(thread, fat, &thin)) return thin_again(fat->owner, fat, thin);
+  fat->show(after.latest, after.beside);
+  fat->lock.unlock();
 }
 
 // One granule. False if the filter dropped the access there.
@@ -138,7 +192,10 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       }
     }
     unsigned const races_before = races->count;
-    count = apply(thread, records, count, s->access, granule, races);
+    History const after = apply(thread, records, count, s->access, granule, races);
+    after.end->set_bits(after.latest);
+    after.end->stack = after.stack;
+    count = static_cast<unsigned>(after.end - records) + 1;
     DhCell fresh;
     if (!pack(thread, records, count, &fresh)) {
       races->count = races_before;  // found again there, under the lock
@@ -222,30 +279,16 @@ bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access
 
 bool covered_in_fat(FatCell* fat, const Record& access) {
   const Record* const records = fat->records();
-  for (unsigned i = 0; i < fat->count; ++i) {
-    if (covers(records[i].bits(), access.bits())) return true;
+#pragma clang loop unroll(disable)
+  for (const Record* r = records; r != records + fat->count; ++r) {
+    if (covers(r->bits(), access.bits())) return true;
   }
   return false;
 }
 
 void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
-  if (__builtin_expect(fat->is_elsewhere(), 0)) {
-    fat->reserve(fat->count + 1u);
-    fat->count = static_cast<uint16_t>(apply(thread, fat->records(), fat->count, access, granule, races));
-    fat->bring_back();
-  } else if (__builtin_expect(fat->count < fat->capacity(), 1)) {
-    fat->count = static_cast<uint16_t>(apply(thread, fat->few, fat->count, access, granule, races));
-  } else {
-    // Beside the FatCell, where there is room for one more: nearly always one of them goes.
-    Record records[FatCell::kFew + 1];
-    for (unsigned i = 0; i < fat->count; ++i) records[i] = fat->few[i];
-    unsigned const count = apply(thread, records, fat->count, access, granule, races);
-    if (__builtin_expect(count > fat->capacity(), 0)) fat->reserve(count);
-    Record* const to = fat->records();
-    for (unsigned i = 0; i < count; ++i) to[i] = records[i];
-    fat->count = static_cast<uint16_t>(count);
-  }
-  fat->show();
+  History const after = apply_in_fat(thread, fat, granule, access, races);
+  fat->show(after.latest, after.beside);
 }
 
 void unlock_fat(Thread* thread, FatCell* fat) {
@@ -255,6 +298,17 @@ void unlock_fat(Thread* thread, FatCell* fat) {
   else
     fat->lock.unlock();
 }
+
+namespace {
+// Whoever has not asked without the lock asks here. REQUIRES: locked; it is unlocked.
+__attribute__((always_inline)) inline void check_and_unlock(Thread* thread, FatCell* fat, uintptr_t granule,
+                                                            const Record& access, Races* races) {
+  if (__builtin_expect(!covered_in_fat(fat, access), 1))
+    return record_and_unlock(thread, fat, granule, access, races);
+  ++thread->statistics.covered;
+  fat->lock.unlock();
+}
+}  // namespace
 
 void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races) {
   if (!covered_in_fat(fat, access)) record_in_fat(thread, fat, granule, access, races);
@@ -335,16 +389,18 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
   DhCell* const cell = &chunk->cells[cell_index(granule)];
   DhCell const seen = load_cell(cell);
   if (is_fat(seen)) {
-    if (covered_without_lock(fat_of(seen), cell, access)) {
+    if (!repeats_only(seen, thread->slot) && covered_without_lock(fat_of(seen), cell, access)) {
       ++thread->statistics.covered;
       return;
     }
+    check_and_unlock(thread, lock_fat(chunk, cell), granule, access, &races);
   } else {
-    // The quick way would have found what fits into a short cell: that is not tried again. Should it fit
-    // after all, unlock_fat makes it short.
+    // The quick way would have found what fits into a short cell, or covers the access there: that is not
+    // tried again. Should it fit after all, it becomes short again at once.
     thread->until_known -= kMoreUrgent;
+    FatCell* const fat = make_fat_from(chunk, cell, seen);
+    record_and_unlock(thread, fat != nullptr ? fat : lock_fat(chunk, cell), granule, access, &races);
   }
-  record_and_unlock(thread, lock_fat(chunk, cell), granule, access, &races);
   if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
 }
 
@@ -353,7 +409,7 @@ bool long_access(Thread* thread, DhCell* cell, Record access, const AccessReques
   if (fat == nullptr) return false;
   thread->span.note_used();
   Races races;
-  record_and_unlock(thread, fat, whole.address & ~uintptr_t{7}, access, &races);
+  check_and_unlock(thread, fat, whole.address & ~uintptr_t{7}, access, &races);
   if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
   return true;
 }

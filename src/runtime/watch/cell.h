@@ -159,6 +159,8 @@ struct alignas(64) FatCell {
   // label or another thread's. A write stands first, where its hook looks.
   // REQUIRES: the lock is held.
   void show();
+  // The same for who knows these two, as Record::bits; the latter is 0 if there is none.
+  inline void show(uint64_t latest, uint64_t other);
 
   // While it is on the free list.
   DhCell next_free() const {
@@ -195,6 +197,12 @@ constexpr FatNumber number_of(const DhCell& long_cell) {
   return is_by_pointer(long_cell) ? static_cast<FatNumber>(long_cell.half[0] >> kDhEpochShift)
                                   : shape_of(long_cell);
 }
+// Is all that a long cell repeats of this slot? Then others hardly come there, and the FatCell is locked at
+// once; otherwise it is worth asking first without the lock whether an access is covered.
+constexpr bool repeats_only(const DhCell& long_cell, uint64_t slot) {
+  auto const [h0, h1] = long_cell.half;
+  return slot_of(h0) == slot && (slot_of(h1) == slot || (h1 & 0xff) == 0);
+}
 using FatCells = platform::Growing<FatCell, kShapeBits, 15>;  // pieces of a huge page each
 extern FatCells numbered_fats;
 inline FatCell* fat_of(const DhCell& cell) {
@@ -206,6 +214,13 @@ inline DhCell cell_by_pointer(FatCell* fat, FatNumber number) {
 constexpr DhCell cell_by_number(FatNumber number, uint64_t first, uint64_t second) {
   return with_shape(first | kDhLongBit, second, number);
 }
+
+// Of Record::bits.
+constexpr uint64_t repeated(uint64_t record) {
+  return (record & Record::kEpoch) << kDhEpochShift | (record >> Record::kMaskShift & 0x3ff);
+}
+static_assert(kDhWriteBit == Record::kWrite >> Record::kMaskShift &&
+              kDhAtomicBit == Record::kAtomic >> Record::kMaskShift);
 
 // Both halves at once: processors with AVX promise that an aligned 16-byte load is atomic.
 inline DhCell load_cell(const DhCell* cell) {
@@ -227,6 +242,17 @@ inline void store_cell(DhCell* cell, const DhCell& value) {
   using Vector = long long __attribute__((vector_size(16)));
   Vector const both{static_cast<long long>(value.half[0]), static_cast<long long>(value.half[1])};
   __asm__ volatile("movdqa %1, %0" : "=m"(*cell) : "x"(both) : "memory");
+}
+
+inline void FatCell::show(uint64_t latest, uint64_t other) {
+  DhCell const seen = load_halves(owner);
+  FatNumber const number = number_of(seen);
+  if (__builtin_expect(number == 0, 0)) return;
+  if (__builtin_expect(has_syncs, 0)) return store_cell(owner, cell_by_pointer(this, number));
+  bool const other_first = (~latest & other & Record::kWrite) != 0;
+  uint64_t const first = repeated(other_first ? other : latest);
+  uint64_t const second = repeated(other_first ? latest : other);
+  store_cell(owner, cell_by_number(number, first, second));
 }
 
 inline bool compare_and_swap_cell(DhCell* cell, const DhCell& expected, const DhCell& desired) {

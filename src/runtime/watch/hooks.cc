@@ -34,13 +34,12 @@ __attribute__((noinline, preserve_most)) void slow(uintptr_t address, size_t siz
 }
 
 template <bool kWrite>
-__attribute__((always_inline)) inline bool quickly(const void* address, uint32_t size, uintptr_t pc,
-                                                   uint64_t value) {
+__attribute__((always_inline)) inline bool quickly(uintptr_t address, uint32_t size, uintptr_t pc,
+                                                   uint64_t value, uint32_t at) {
   Thread* const thread = current_thread;
   if (__builtin_expect(thread == nullptr || thread->inside != 0, 0)) return false;
   Inside const inside(thread);
-  if (!quick_access<kWrite>(thread, reinterpret_cast<uintptr_t>(address), size, pc, value, kHookSite))
-    return false;
+  if (!quick_access<kWrite>(thread, address, size, pc, value, at)) return false;
   ++thread->statistics.slow_accesses;
   return true;
 }
@@ -89,12 +88,12 @@ void __dh_module_init(uint32_t abi_version, const char* mode) {
 // one saves more registers.
 namespace {
 __attribute__((noinline, preserve_most)) void read_slowest(const void* address, uint32_t size, uintptr_t pc) {
-  if (quickly<false>(address, size, pc, 0)) return;
+  if (quickly<false>(reinterpret_cast<uintptr_t>(address), size, pc, 0, kHookSite)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, pc, 0, false);
 }
 __attribute__((noinline, preserve_most)) void write_slowest(void* address, uint32_t size, uintptr_t pc,
                                                             uint64_t value) {
-  if (quickly<true>(address, size, pc, value)) return;
+  if (quickly<true>(reinterpret_cast<uintptr_t>(address), size, pc, value, kHookSite)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, pc, value, size <= sizeof value);
 }
 
@@ -113,10 +112,12 @@ __attribute__((always_inline)) inline bool in_long_cell(Thread* thread, const vo
   DhCell* const cell = chunk + cell_index(address);
   DhCell const seen = load_cell(cell);
   if (!is_fat(seen)) return false;
+  FatCell* const fat = fat_of(seen);
+  platform::want_line(fat);
   Record access;
   access.set_bits(thread->epoch().bits() | mask << Record::kMaskShift | (kWrite ? Record::kWrite : 0));
   ++thread->statistics.slow_accesses;
-  if (covered_without_lock(fat_of(seen), cell, access)) {
+  if (!repeats_only(seen, thread->slot) && covered_without_lock(fat, cell, access)) {
     ++thread->statistics.covered;
     return true;
   }
@@ -256,34 +257,44 @@ void __dh_write_range(void* address, size_t size) {
 }
 
 namespace {
-void walk_strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type,
-                  uintptr_t pc) {
-  uint64_t const kind = type == AccessType::kWrite ? uint64_t{kDhWriteBit} : 0;
+template <bool kWrite>
+void walk_strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, uintptr_t pc) {
+  constexpr AccessType kType = kWrite ? AccessType::kWrite : AccessType::kRead;
+  constexpr size_t kMostQuick = 16;
+  Thread* const thread = current_thread;
+  // Each element is an access by itself, as if the loop had not been joined, in one of the same ways.
+  auto const is_done_quickly = [thread, &address, size, pc] {
+    auto const few = static_cast<uint32_t>(size);
+    return (may_be_quick(thread) && quickest_across<kWrite>(thread, address, few, pc, 0, 0)) ||
+           quickly<kWrite>(address, few, pc, 0, 0);
+  };
   for (uint64_t i = 0; i < count; ++i, address += static_cast<uint64_t>(stride)) {
-    if (is_covered_in_granule(address, size, kind)) continue;
-    walk_range(address, size, type, pc);
+    if (is_covered_in_granule(address, size, kWrite ? uint64_t{kDhWriteBit} : 0)) continue;
+    if (size > kMostQuick || !is_done_quickly()) walk_range(address, size, kType, pc);
   }
 }
 
-void strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, AccessType type, uintptr_t pc) {
+template <bool kWrite>
+void strided(uintptr_t address, size_t size, int64_t stride, uint64_t count, uintptr_t pc) {
+  constexpr AccessType kType = kWrite ? AccessType::kWrite : AccessType::kRead;
   if (nobody_to_race_with() || count == 0 || size == 0) return;
   // Gapless, forwards or backwards: one range.
-  if (stride == static_cast<int64_t>(size)) return range(address, size * count, type, pc);
+  if (stride == static_cast<int64_t>(size)) return range(address, size * count, kType, pc);
   if (stride == -static_cast<int64_t>(size)) {
-    return range(address - size * (count - 1), size * count, type, pc);
+    return range(address - size * (count - 1), size * count, kType, pc);
   }
   if (count * size < WalkedRanges::kWorthRemembering)
-    return walk_strided(address, size, stride, count, type, pc);
-  walk_once({address, size, stride, count, type == AccessType::kWrite},
-            [=] { walk_strided(address, size, stride, count, type, pc); });
+    return walk_strided<kWrite>(address, size, stride, count, pc);
+  walk_once({address, size, stride, count, kWrite},
+            [=] { walk_strided<kWrite>(address, size, stride, count, pc); });
 }
 }  // namespace
 
 void __dh_read_strided(const void* address, size_t size, int64_t stride, uint64_t count) {
-  strided(reinterpret_cast<uintptr_t>(address), size, stride, count, AccessType::kRead, DH_PC);
+  strided<false>(reinterpret_cast<uintptr_t>(address), size, stride, count, DH_PC);
 }
 void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t count) {
-  strided(reinterpret_cast<uintptr_t>(address), size, stride, count, AccessType::kWrite, DH_PC);
+  strided<true>(reinterpret_cast<uintptr_t>(address), size, stride, count, DH_PC);
 }
 
 void __dh_write_vptr(void* const* address, void* value) {

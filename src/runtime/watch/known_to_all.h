@@ -40,9 +40,8 @@ struct Thread;
 
 extern uint32_t known_to_all[kSlots];
 
-inline bool is_over(Epoch e) {
-  return __atomic_load_n(&known_to_all[e.slot()], __ATOMIC_RELAXED) >= e.clock();
-}
+inline uint32_t known_clock(uint32_t slot) { return __atomic_load_n(&known_to_all[slot], __ATOMIC_RELAXED); }
+inline bool is_over(Epoch e) { return known_clock(e.slot()) >= e.clock(); }
 
 // Brings it up to date, unless somebody else is at the registry of threads. Returns how many slow accesses
 // a thread should make before it asks again.

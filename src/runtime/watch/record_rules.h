@@ -23,9 +23,14 @@ constexpr bool of_present(uint64_t old, uint64_t now) {
   return (old & Record::kEpoch) - (now & Record::kEpoch) < (uint64_t{1} << kDhLabelWindowBits);
 }
 
-// Is `now` dropped because of `old`?
+// Is `now` dropped because of `old`? That `old` is of the present, has the bytes and is as strong, asked at
+// once: what is looked for depends on `now` only. (The difference cannot wrap around to a small one, because
+// clocks stay below kLastClock.)
 constexpr bool covers(uint64_t old, uint64_t now) {
-  return of_present(old, now) && (~old & now & Record::kMask) == 0 && as_strong(old, now);
+  constexpr uint64_t kOutside = Record::kEpoch & ~((uint64_t{1} << kDhLabelWindowBits) - 1);
+  uint64_t const needed = now & (Record::kMask | Record::kWrite);
+  uint64_t const wrong = ~now & Record::kAtomic;
+  return (((old - (now & Record::kEpoch)) ^ needed) & (needed | wrong | kOutside)) == 0;
 }
 
 }  // namespace deadheat::watch

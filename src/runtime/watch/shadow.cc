@@ -295,29 +295,20 @@ void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin) {
   give_back(fat, number);
 }
 
-namespace {
-
-uint64_t repeated(const Record* record) { return record != nullptr ? pack_half(*record, 0) : 0; }
-
-}  // namespace
-
 void FatCell::show() {
-  FatNumber const number = number_of(*owner);
-  if (number == 0) return;
-  if (has_syncs || count == 0) return store_cell(owner, cell_by_pointer(this, number));
-  const Record* const all = records();
-  const Record* first = &all[count - 1];
-  const Record* second = first;
-  do {
-    second = second != all ? second - 1 : nullptr;
-  } while (second != nullptr && second->epoch_bits != first->epoch_bits &&
-           second->epoch().slot() == first->epoch().slot());
-  if (second != nullptr && second->write > first->write) {
-    const Record* const write = second;
-    second = first;
-    first = write;
+  if (count == 0) {
+    FatNumber const number = number_of(*owner);
+    if (number != 0) store_cell(owner, cell_by_pointer(this, number));
+    return;
   }
-  store_cell(owner, cell_by_number(number, repeated(first), repeated(second)));
+  const Record* const all = records();
+  const Record* const latest = &all[count - 1];
+  const Record* other = latest;
+  do {
+    other = other != all ? other - 1 : nullptr;
+  } while (other != nullptr && other->epoch_bits != latest->epoch_bits &&
+           other->epoch().slot() == latest->epoch().slot());
+  show(latest->bits(), other != nullptr ? other->bits() : 0);
 }
 
 Chunk* make_chunk_for(uintptr_t address) {
