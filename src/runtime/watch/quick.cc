@@ -51,9 +51,10 @@ const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId fram
 
 ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId stack) {
   ShapeId const shape = shape_of(old);
-  QuickCache::Known* const known = &thread->quick.known[quick::move_index(shape, how, stack)];
-  if (known->old_shape == shape && known->stack == stack && known->how == how && known->shape != 0)
-    return known->shape;
+  uint32_t const hash = quick::move_hash(shape, how, stack);
+  const QuickCache::Known& hit = thread->quick.known.at(hash);
+  if (hit.old_shape == shape && hit.stack == stack && hit.how == how && hit.shape != 0) return hit.shape;
+  if (__builtin_expect(++thread->cache.asked_in_vain > RoomyTables::kOften, 0)) grow_tables(thread);
   StackPair pair = shape_stacks(shape);
   uint32_t const masks = how >> 3;
   auto const into = [&](StackId base) {
@@ -85,7 +86,7 @@ ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId sta
       break;
   }
   ShapeId const after = intern_shape(thread->cache, pair.first, pair.second);
-  if (after != kNoShape) *known = {shape, stack, how, after};
+  if (after != kNoShape) thread->quick.known.at(hash) = {shape, stack, how, after};
   return after;
 }
 

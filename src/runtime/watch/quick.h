@@ -92,9 +92,8 @@ __attribute__((always_inline)) inline uint32_t site_index(uint64_t key, uint64_t
   return static_cast<uint32_t>(h >> (64 - QuickCache::kSiteBits)) / kSiteWays * kSiteWays;
 }
 
-__attribute__((always_inline)) inline uint32_t move_index(ShapeId old, uint32_t how, StackId stack) {
-  uint32_t const h = (old + (stack ^ how << 12) * 0x85EBCA77u) * 0x9E3779B1u;
-  return h >> (32 - QuickCache::kMoveBits);
+__attribute__((always_inline)) inline uint32_t move_hash(ShapeId old, uint32_t how, StackId stack) {
+  return (old + (stack ^ how << 12) * 0x85EBCA77u) * 0x9E3779B1u;
 }
 
 __attribute__((always_inline)) inline bool ordered(const Thread* thread, uint64_t half) {
@@ -237,7 +236,7 @@ __attribute__((always_inline)) inline bool find_pair(const Thread* thread, const
                                                      StackId stack, uint64_t first, uint64_t second,
                                                      DhCell* next) {
   ShapeId const shape = shape_of(old);
-  const QuickCache::Known& known = thread->quick.known[move_index(shape, how, stack)];
+  const QuickCache::Known& known = thread->quick.known.at(move_hash(shape, how, stack));
   *next = with_shape(first, second, known.shape);
   __asm__ volatile("" : : : "memory");
   return __builtin_expect(known.old_shape == shape && known.stack == stack && known.how == how, 1);

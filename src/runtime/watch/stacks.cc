@@ -79,7 +79,7 @@ uint32_t find_or_insert_node(uint64_t word, uint32_t parent, uint32_t aux) {
 }
 
 InternCache::Node& slot_of(InternCache& cache, uint64_t word, uint32_t parent, uint32_t aux) {
-  return cache.node[InternCache::node_index(word, parent, aux)];
+  return cache.node.at(InternCache::node_hash(word, parent, aux));
 }
 
 constexpr unsigned kFoldAfter = 3;
@@ -199,6 +199,7 @@ StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, St
   uint32_t const aux = aux_of(NodeKind::kLockset, masks);
   InternCache::Node& hit = slot_of(cache, over, base, aux);
   if (hit.word == over && hit.parent == base && hit.aux == aux && hit.id != 0) return hit.id;
+  ++cache.asked_in_vain;
   StackId const id = compose(cache, base, base_mask, over, over_mask);
   hit = {over, base, aux, id, 0};
   return id;
@@ -270,7 +271,8 @@ ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {
     if (__atomic_compare_exchange_n(bucket, &expected, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
       found = fresh;
   }
-  cache.shape[(first * 0x9E3779B1u ^ second * 0x85EBCA77u) >> (32 - 10)] = {first, second, found};
+  ++cache.asked_in_vain;
+  cache.shape.at(InternCache::shape_hash(first, second)) = {first, second, found};
   return found;
 }
 

@@ -18,6 +18,8 @@
 
 #include <stdint.h>
 
+#include "runtime/watch/roomy_table.h"
+
 namespace deadheat::watch {
 
 using StackId = uint32_t;  // 0: none
@@ -75,15 +77,16 @@ struct InternCache {
   };
   static constexpr uint32_t kPlaces = 64;
   Place place[kPlaces];
-  static constexpr uint32_t kNodeBits = 10;
-  static constexpr uint32_t kNodes = 1u << kNodeBits;
-  static constexpr uint32_t kShapes = 1024;
-  Node node[kNodes];
-  Shape shape[kShapes];
+  RoomyTable<Node, 10, 13> node;
+  RoomyTable<Shape, 10, 14> shape;
+  uint32_t asked_in_vain;  // these tables, and QuickCache::known
 
-  static uint64_t node_index(uint64_t word, uint32_t parent, uint32_t aux) {
+  static uint32_t node_hash(uint64_t word, uint32_t parent, uint32_t aux) {
     uint64_t const h = (word + aux * 0x85EBCA77ull) * 0x9E3779B97F4A7C15ull + parent * 0xC2B2AE3D27D4EB4Full;
-    return h >> (64 - kNodeBits);
+    return static_cast<uint32_t>(h >> 32);
+  }
+  static uint32_t shape_hash(StackId first, StackId second) {
+    return first * 0x9E3779B1u ^ second * 0x85EBCA77u;
   }
 };
 
@@ -105,9 +108,8 @@ struct QuickCache {
     ShapeId shape;  // 0: nothing known here
   };
   static constexpr unsigned kSiteBits = 12;
-  static constexpr unsigned kMoveBits = 12;
   alignas(64) Site site[1u << kSiteBits];  // two of a cache line are one set
-  Known known[1u << kMoveBits];            // direct-mapped
+  RoomyTable<Known, 12, 16> known;
 };
 static_assert(sizeof(QuickCache::Site) == 32 && sizeof(QuickCache::Known) == 16);
 
@@ -117,7 +119,7 @@ StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_addres
 // for it.
 inline StackId known_frame(const InternCache& cache, StackId caller, uintptr_t return_address) {
   constexpr uint32_t kFrameAux = 0;
-  const InternCache::Node& hit = cache.node[InternCache::node_index(return_address, caller, kFrameAux)];
+  const InternCache::Node& hit = cache.node.at(InternCache::node_hash(return_address, caller, kFrameAux));
   StackId const id = __atomic_load_n(&hit.id, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   bool const is_it = hit.word == return_address && hit.parent == caller && hit.aux == kFrameAux;
@@ -132,8 +134,7 @@ LocksetId intern_lockset(InternCache& cache, const LocksetEntry& entry);
 ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second);
 
 inline ShapeId intern_shape(InternCache& cache, StackId first, StackId second) {
-  uint32_t const at = (first * 0x9E3779B1u ^ second * 0x85EBCA77u) >> (32 - 10);
-  const InternCache::Shape& hit = cache.shape[at];
+  const InternCache::Shape& hit = cache.shape.at(InternCache::shape_hash(first, second));
   if (hit.first == first && hit.second == second) return hit.id;
   return intern_shape_slow(cache, first, second);
 }

@@ -181,7 +181,20 @@ void map_frames(Thread* thread, size_t stack_bytes) {
   thread->frames_bytes = bytes;
 }
 
-Thread* new_thread() { return static_cast<Thread*>(platform::allocate(sizeof(Thread))); }
+Thread* new_thread() {
+  auto* const thread = static_cast<Thread*>(platform::allocate(sizeof(Thread)));
+  thread->cache.node.begin();
+  thread->cache.shape.begin();
+  thread->quick.known.begin();
+  return thread;
+}
+
+uint32_t threads_with_roomy_tables;
+void free_tables(Thread* thread) {
+  if (thread->roomy == nullptr) return;
+  platform::sys_munmap(thread->roomy, sizeof(RoomyTables));
+  __atomic_fetch_sub(&threads_with_roomy_tables, 1, __ATOMIC_RELAXED);
+}
 
 // Threads that ended but may still be joined: found by handle.
 Thread* joinable_finished;
@@ -198,6 +211,7 @@ void free_thread(Thread* thread) {
   thread->clock.destroy();
   thread->fence_release.destroy();
   thread->fence_acquire.destroy();
+  free_tables(thread);
   platform::release(thread, sizeof(Thread));
 }
 
@@ -237,6 +251,20 @@ void bind(Thread* thread) {
 }
 
 }  // namespace
+
+void grow_tables(Thread* thread) {
+  thread->cache.asked_in_vain = 0;
+  if (thread->roomy != nullptr) return;
+  if (__atomic_fetch_add(&threads_with_roomy_tables, 1, __ATOMIC_RELAXED) < RoomyTables::kMostThreads)
+    thread->roomy = static_cast<RoomyTables*>(platform::try_map_pages(sizeof(RoomyTables)));
+  if (thread->roomy == nullptr) {
+    __atomic_fetch_sub(&threads_with_roomy_tables, 1, __ATOMIC_RELAXED);
+    return;
+  }
+  thread->quick.known.grow(thread->roomy->known);
+  thread->cache.node.grow(thread->roomy->node);
+  thread->cache.shape.grow(thread->roomy->shape);
+}
 
 void Statistics::add(const Statistics& o) {
   slow_accesses += o.slow_accesses;

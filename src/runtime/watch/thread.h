@@ -64,6 +64,16 @@ struct SyncHints {
   }
 };
 
+// What the tables of a thread grow to that often asks them in vain.
+struct RoomyTables {
+  static constexpr uint32_t kOften = 1u << 15;
+  static constexpr uint32_t kMostThreads = 64;  // have such, because they are 1.4 MB each
+
+  QuickCache::Known known[decltype(QuickCache::known)::kMany];
+  InternCache::Node node[decltype(InternCache::node)::kMany];
+  InternCache::Shape shape[decltype(InternCache::shape)::kMany];
+};
+
 // No label is above it: every access takes the slow path, where it is counted.
 inline constexpr uint64_t kNoFloor = ~uint64_t{0} >> 1;
 
@@ -116,6 +126,7 @@ struct Thread {
 
   InternCache cache;
   QuickCache quick;
+  RoomyTables* roomy = nullptr;  // what they have grown to, if they have
   PlacesAgain places_again;
   LockPlaces lock_places;
   SyncHints sync_hints;
@@ -199,6 +210,9 @@ class KeepErrno {
 StackId current_frames(Thread* thread);
 // An access node for `pc` called from the current frames.
 StackId stack_at(Thread* thread, uintptr_t pc, AccessType type, uint32_t size);
+
+// Once at most, and not for everybody (RoomyTables). REQUIRES: the thread is inside the runtime.
+__attribute__((noinline, cold)) void grow_tables(Thread* thread);
 
 // Own entry of `clock` := everything so far; starts a new label unless nothing happened.
 // REQUIRES: no granule is locked.
