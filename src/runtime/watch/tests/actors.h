@@ -6,9 +6,17 @@
 #include <vector>
 
 #include "runtime/watch/access.h"
+#include "runtime/watch/epoch.h"
 #include "runtime/watch/thread.h"
 
 namespace deadheat::watch {
+
+// How many random runs a test makes instead of `usual`. Where identities are short, numbers of slots grow
+// with each run, and all of them are looked through again and again: fewer.
+constexpr int kFewer = kLastClock < 1000 ? 50 : 1;
+constexpr int runs(int usual) { return usual / kFewer; }
+// And how often something has to happen in them, at least.
+constexpr long enough(long usual) { return usual / kFewer / kFewer; }
 
 // A race as the engine told it, per byte of an arena of the test's.
 struct Told {

@@ -318,7 +318,7 @@ TEST(WatchModel, EverySmallTraceOfTwoThreadsAndOneLock) {
     if (!::testing::Test::HasFailure()) racy += compare(trace, whole_words(trace)) != 0;
   });
   EXPECT_GT(count, 1000u);
-  EXPECT_GT(racy, 100);
+  EXPECT_GT(racy, enough(100));
 }
 
 TEST(WatchModel, EverySmallTraceWithAMessageAndTwoLocks) {
@@ -335,7 +335,7 @@ TEST(WatchModel, EverySmallTraceWithAMessageAndTwoLocks) {
 TEST(WatchModel, RandomTracesByteByByte) {
   std::mt19937_64 random(20261115);
   long racy = 0;
-  for (int i = 0; i < 40000 && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < runs(40000) && !::testing::Test::HasFailure(); ++i) {
     testing::RandomShape shape = testing::random_shape(random);
     shape.events = 8 + static_cast<int>(random() % 60);
     shape.threads = 2 + static_cast<int>(random() % 4);
@@ -347,14 +347,14 @@ TEST(WatchModel, RandomTracesByteByByte) {
     Trace const trace = testing::random_trace(shape, random);
     racy += compare(trace, random_bytes(trace, random)) != 0;
   }
-  EXPECT_GT(racy, 1000);
+  EXPECT_GT(racy, enough(1000));
 }
 
 TEST(WatchModel, RandomTracesThroughFewPlaces) {
   std::mt19937_64 random(20261116);
   long racy = 0;
   made_again = made_more = made_again_behind = 0;
-  for (int i = 0; i < 20000 && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < runs(20000) && !::testing::Test::HasFailure(); ++i) {
     // Messages give labels without changing what locks are held.
     testing::RandomShape shape;
     shape.events = 40 + static_cast<int>(random() % 80);
@@ -380,9 +380,9 @@ TEST(WatchModel, RandomTracesThroughFewPlaces) {
     }
     racy += compare(trace, bytes, Places::kFew) != 0;
   }
-  EXPECT_GT(racy, 1000);
-  EXPECT_GT(made_again, 1000);
-  EXPECT_GT(made_more, 500);
+  EXPECT_GT(racy, enough(1000));
+  EXPECT_GT(made_again, enough(1000));
+  EXPECT_GT(made_more, enough(500));
 }
 
 // Objects of two words, which are mostly touched as a whole.
@@ -390,7 +390,7 @@ TEST(WatchModel, RandomTracesOfPairs) {
   std::mt19937_64 random(20261117);
   long racy = 0;
   first_pairs = write_pairs = read_pairs = noted_pairs = slower_of_pairs = 0;
-  for (int i = 0; i < 20000 && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < runs(20000) && !::testing::Test::HasFailure(); ++i) {
     testing::RandomShape shape;
     shape.events = 20 + static_cast<int>(random() % 80);
     shape.threads = 2 + static_cast<int>(random() % 3);
@@ -413,19 +413,19 @@ TEST(WatchModel, RandomTracesOfPairs) {
     }
     racy += compare(trace, bytes, random() % 2 == 0 ? Places::kFew : Places::kOneForEach) != 0;
   }
-  EXPECT_GT(racy, 1000);
-  EXPECT_GT(first_pairs, 1000);
-  EXPECT_GT(write_pairs, 1000);
-  EXPECT_GT(read_pairs, 1000);
-  EXPECT_GT(noted_pairs, 1000);
-  EXPECT_GT(slower_of_pairs, 1000);
+  EXPECT_GT(racy, enough(1000));
+  EXPECT_GT(first_pairs, enough(1000));
+  EXPECT_GT(write_pairs, enough(1000));
+  EXPECT_GT(read_pairs, enough(1000));
+  EXPECT_GT(noted_pairs, enough(1000));
+  EXPECT_GT(slower_of_pairs, enough(1000));
 }
 
 // What two threads read again and again, with new labels, and write now and then: notes of shared reads.
 TEST(WatchModel, RandomTracesOfSharedReads) {
   std::mt19937_64 random(20261116);
   long racy = 0;
-  for (int i = 0; i < 10000 && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < runs(10000) && !::testing::Test::HasFailure(); ++i) {
     testing::RandomShape shape;
     shape.events = 40 + static_cast<int>(random() % 60);
     shape.threads = 2 + static_cast<int>(random() % 8 == 0);
@@ -438,7 +438,7 @@ TEST(WatchModel, RandomTracesOfSharedReads) {
     }
     racy += compare(trace, random() % 8 != 0 ? whole_words(trace) : random_bytes(trace, random)) != 0;
   }
-  EXPECT_GT(racy, 1000);
+  EXPECT_GT(racy, enough(1000));
 }
 
 TEST(WatchKnown, WhoWaitsForOneThatHasEndedCanAct) {

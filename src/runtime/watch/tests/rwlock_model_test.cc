@@ -234,7 +234,7 @@ int compare(const std::vector<Step>& steps, const std::vector<uint64_t*>& words)
 void many(const std::vector<uint64_t*>& words, unsigned seed, bool atomics) {
   std::mt19937_64 random(seed);
   long racy = 0;
-  for (int i = 0; i < 15000 && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < runs(15000) && !::testing::Test::HasFailure(); ++i) {
     Shape shape{};
     shape.threads = 2 + static_cast<unsigned>(random() % 4);
     shape.words = 1 + static_cast<unsigned>(random() % words.size());
@@ -245,7 +245,7 @@ void many(const std::vector<uint64_t*>& words, unsigned seed, bool atomics) {
     shape.part = random() % 2 == 0 ? 4 : 1;
     racy += compare(random_steps(random, shape), words) != 0;
   }
-  EXPECT_GT(racy, 1000);
+  EXPECT_GT(racy, enough(1000));
 }
 
 TEST(WatchRwlocks, RandomSchedules) {
