@@ -192,9 +192,12 @@ class DebugInfo::Impl {
     llvm::DWARFUnit* const unit = context_->getCompileUnitForDataAddress(address);
     if (DWARFDie variable = unit != nullptr ? unit->getVariableForAddress(address) : DWARFDie())
       return details_of(variable, address - start, true);
-    // The optimiser keeps a bool that has one value and one other as whether it has changed; what the
-    // variable is then is a formula that begins with the address.
-    return details_of(find_variable(start, Place::kAddress), 0, false);
+    // What is not stored as it is (StoredAs) is a formula that begins with the address.
+    DWARFDie const variable = find_variable(start, Place::kAddress);
+    StoredAs const stored_as = variable ? stored_as_of(variable) : std::nullopt;
+    std::optional<DataDetails> details = details_of(variable, 0, stored_as.has_value());
+    if (details) details->stored_as = stored_as;
+    return details;
   }
 
   std::optional<ThreadLocalSymbol> thread_local_symbol(std::uint64_t offset) {
@@ -256,6 +259,86 @@ class DebugInfo::Impl {
       }
     }
     return {};
+  }
+
+  static StoredAs stored_as_of(DWARFDie variable) {
+    auto locations = variable.getLocations(dwarf::DW_AT_location);
+    if (!locations) {
+      llvm::consumeError(locations.takeError());
+      return std::nullopt;
+    }
+    if (locations->size() != 1) return std::nullopt;
+    llvm::DWARFUnit& unit = *variable.getDwarfUnit();
+    llvm::DataExtractor const data(llvm::toStringRef(locations->front().Expr), true,
+                                   unit.getAddressByteSize());
+    llvm::DWARFExpression const expression(data, unit.getAddressByteSize(), unit.getFormParams().Format);
+    auto const if_0 = value_by(expression, 0);
+    auto const if_1 = value_by(expression, 1);
+    if (!if_0 || !if_1) return std::nullopt;
+    return std::array{*if_0, *if_1};
+  }
+
+  // What the formula says while the byte at its address is `stored`; nothing if it is of another form than
+  // those that the optimiser makes of such variables.
+  static std::optional<std::uint64_t> value_by(const llvm::DWARFExpression& formula, std::uint64_t stored) {
+    std::vector<std::uint64_t> stack;
+    bool is_value = false;
+    for (const llvm::DWARFExpression::Operation& operation : formula) {
+      if (operation.isError() || is_value) return std::nullopt;
+      std::uint8_t const code = operation.getCode();
+      if (code >= dwarf::DW_OP_lit0 && code <= dwarf::DW_OP_lit31) {
+        stack.push_back(code - dwarf::DW_OP_lit0);
+        continue;
+      }
+      auto const binary = [&stack](auto combine) {
+        if (stack.size() < 2) return false;
+        std::uint64_t const right = stack.back();
+        stack.pop_back();
+        stack.back() = combine(stack.back(), right);
+        return true;
+      };
+      bool understood = true;
+      switch (code) {
+        case dwarf::DW_OP_addr:
+        case dwarf::DW_OP_addrx:
+        case dwarf::DW_OP_const1u:
+        case dwarf::DW_OP_const2u:
+        case dwarf::DW_OP_const4u:
+        case dwarf::DW_OP_const8u:
+        case dwarf::DW_OP_const1s:
+        case dwarf::DW_OP_const2s:
+        case dwarf::DW_OP_const4s:
+        case dwarf::DW_OP_const8s:
+        case dwarf::DW_OP_constu:
+        case dwarf::DW_OP_consts:
+          stack.push_back(operation.getRawOperand(0));
+          break;
+        case dwarf::DW_OP_deref_size:
+          understood = stack.size() == 1 && operation.getRawOperand(0) == 1;
+          if (understood) stack.back() = stored;
+          break;
+        case dwarf::DW_OP_not:
+          understood = !stack.empty();
+          if (understood) stack.back() = ~stack.back();
+          break;
+        case dwarf::DW_OP_mul:
+          understood = binary([](std::uint64_t a, std::uint64_t b) { return a * b; });
+          break;
+        case dwarf::DW_OP_plus:
+          understood = binary([](std::uint64_t a, std::uint64_t b) { return a + b; });
+          break;
+        case dwarf::DW_OP_minus:
+          understood = binary([](std::uint64_t a, std::uint64_t b) { return a - b; });
+          break;
+        case dwarf::DW_OP_stack_value:
+          is_value = true;
+          break;
+        default:
+          return std::nullopt;
+      }
+      if (!understood) return std::nullopt;
+    }
+    return is_value && stack.size() == 1 ? std::optional(stack.back()) : std::nullopt;
   }
 
   // The address, or the thread-local one, that the expression begins with.

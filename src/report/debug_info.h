@@ -5,6 +5,7 @@
 // another file, or describe a variable in a way that is not understood here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,11 +23,16 @@ struct CompileUnit {
 
 enum class Scalar { kUnknown, kSigned, kUnsigned, kBoolean, kFloat, kPointer };
 
+// The optimiser keeps a variable that has its first value and one other as one byte that says whether it has
+// changed. What the variable is when that byte is 0, and when it is 1; nothing: it is stored as it is.
+using StoredAs = std::optional<std::array<std::uint64_t, 2>>;
+
 struct DataDetails {
   Location declared;
   std::string part;  // ".in.b[2]": what to append to the variable's name; empty if it is the whole variable
   Scalar scalar = Scalar::kUnknown;
   std::uint64_t scalar_size = 0;
+  StoredAs stored_as;
 };
 
 struct ThreadLocalSymbol {

@@ -82,14 +82,19 @@ class Resolver {
 
   // The runtime sends bits. Where the variable's type is known, they are written as what they mean.
   std::string value(const std::string& bits, const RawAccess& raw) const {
-    if (raw.size != scalar_size_ || raw.size > 8 || raw.size == 0 || raw.address != address_) return bits;
+    std::uint64_t const size = scalar_size_;
+    if (raw.size != (stored_as_ ? 1 : size) || size > 8 || size == 0 || raw.address != address_) return bits;
     std::uint64_t number = 0;
     if (!bits.starts_with("0x")) return bits;
     auto [end, error] = std::from_chars(bits.data() + 2, bits.data() + bits.size(), number, 16);
     if (error != std::errc() || end != bits.data() + bits.size()) return bits;
+    if (stored_as_) {
+      if (number > 1) return bits;
+      number = (*stored_as_)[number] & (~std::uint64_t{0} >> (64 - 8 * size));
+    }
     switch (scalar_) {
       case Scalar::kSigned: {
-        int unused = 64 - 8 * static_cast<int>(raw.size);
+        int unused = 64 - 8 * static_cast<int>(size);
         return std::to_string(static_cast<std::int64_t>(number << unused) >> unused);
       }
       case Scalar::kUnsigned:
@@ -97,8 +102,8 @@ class Resolver {
       case Scalar::kBoolean:
         return number == 0 ? "false" : number == 1 ? "true" : bits;
       case Scalar::kFloat:
-        if (raw.size == 4) return fmt::format("{}", std::bit_cast<float>(static_cast<std::uint32_t>(number)));
-        if (raw.size == 8) return fmt::format("{}", std::bit_cast<double>(number));
+        if (size == 4) return fmt::format("{}", std::bit_cast<float>(static_cast<std::uint32_t>(number)));
+        if (size == 8) return fmt::format("{}", std::bit_cast<double>(number));
         return bits;
       case Scalar::kPointer:
         return number == 0 ? "null" : hex(number);
@@ -129,6 +134,7 @@ class Resolver {
     if (!symbol.part.empty()) variable.member = symbol.name + symbol.part;
     scalar_ = symbol.scalar;
     scalar_size_ = symbol.scalar_size;
+    stored_as_ = symbol.stored_as;
     variable.size = symbol.size;
     variable.address = symbol.start + base;
     variable.declared = symbol.declared;
@@ -162,6 +168,7 @@ class Resolver {
   std::uint64_t address_ = 0;
   Scalar scalar_ = Scalar::kUnknown;
   std::uint64_t scalar_size_ = 0;
+  StoredAs stored_as_;
 };
 
 }  // namespace

@@ -117,6 +117,7 @@ class Symbolizer::Impl {
     symbol.part = details->part;
     symbol.scalar = details->scalar;
     symbol.scalar_size = details->scalar_size;
+    symbol.stored_as = details->stored_as;
   }
 
   static Location location(const llvm::DILineInfo& info) {

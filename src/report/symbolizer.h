@@ -25,6 +25,7 @@ struct DataSymbol {
   Location declared;
   Scalar scalar = Scalar::kUnknown;  // what is at the address
   std::uint64_t scalar_size = 0;
+  StoredAs stored_as;
 };
 
 class Symbolizer {

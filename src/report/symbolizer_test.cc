@@ -168,7 +168,8 @@ TEST_F(SymbolizerTest, AFlagThatTheOptimiserTurnedAroundHasADeclaration) {
   EXPECT_EQ(data("going").name, "going");
   EXPECT_EQ(data("going").declared.file, "flag.cc");
   EXPECT_EQ(data("going").declared.line, 2);
-  EXPECT_EQ(data("going").scalar, Scalar::kUnknown);
+  EXPECT_EQ(data("going").scalar, Scalar::kBoolean);
+  EXPECT_EQ(data("going").stored_as, (StoredAs{{1, 0}}));
 }
 
 TEST_F(SymbolizerTest, ThreadLocalVariablesAreNamedByWhereTheyStandAmongThem) {
@@ -188,6 +189,24 @@ TEST_F(SymbolizerTest, ThreadLocalVariablesAreNamedByWhereTheyStandAmongThem) {
   EXPECT_EQ(symbol->scalar, Scalar::kFloat);
   EXPECT_EQ(symbol->declared.line, 4);
   EXPECT_FALSE(symbolizer_.thread_local_data(module_, 1 << 20).has_value());
+}
+
+TEST_F(SymbolizerTest, AVariableOfTwoValuesIsNotWhatIsStored) {
+  std::ofstream(folder_ + "/changes.cc") << R"(
+    static int mode = 7;
+    __attribute__((noinline)) void change() { mode = -12; }
+    int main(int argc, char**) {
+      if (argc > 1) change();
+      return mode; })";
+  build_quietly("changes", "mode");
+  DataSymbol const mode = data("mode");
+  EXPECT_EQ(mode.scalar, Scalar::kSigned);
+  EXPECT_EQ(mode.scalar_size, 4u);
+  ASSERT_TRUE(mode.stored_as.has_value());
+  EXPECT_EQ(static_cast<std::int32_t>((*mode.stored_as)[0]), 7);
+  EXPECT_EQ(static_cast<std::int32_t>((*mode.stored_as)[1]), -12);
+  build(".", "src/app.cc", "-g");
+  EXPECT_FALSE(data("counter").stored_as.has_value());
 }
 
 TEST_F(SymbolizerTest, WithoutDebugInformationTheFunctionRemains) {
