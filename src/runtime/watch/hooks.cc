@@ -317,7 +317,9 @@ __attribute__((always_inline)) inline uintptr_t end_private_life(Thread* thread,
     DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
     DhCell* const cell = chunk + cell_index(at);
     if (__builtin_expect(chunk != nullptr, 1)) {
-      auto const [h0, h1] = load_halves(cell).half;
+      DhCell const seen = load_halves(cell);
+      uint64_t const h0 = seen.half[0];
+      uint64_t const h1 = seen.half[1];
       if ((h0 | h1) != 0) {
         if ((h0 & kDhLongBit) != 0 || is_other(h0)) return at;
         if ((h1 & 0xff) != 0 && is_other(h1)) return at;
@@ -327,7 +329,7 @@ __attribute__((always_inline)) inline uintptr_t end_private_life(Thread* thread,
           if (((h0 | h1) & others) != 0) return at;
         }
         thread->walked.forget();
-        if (!compare_and_swap_cell(cell, {{h0, h1}}, {})) return at;
+        if (!compare_and_swap_cell(cell, seen, {})) return at;
       }
     }
     at = next;
@@ -373,13 +375,15 @@ void __dh_end_of_life(void* address, size_t size) {
   uint64_t const own = static_cast<uint64_t>(thread->slot) << (64 - kDhSlotBits);
   constexpr uint64_t kSlotAndLong = ~uint64_t{0} << (64 - kDhSlotBits) | kDhLongBit;
   for (; cell < last; ++cell) {
-    auto const [h0, h1] = load_halves(cell).half;
+    DhCell const seen = load_halves(cell);
+    uint64_t const h0 = seen.half[0];
+    uint64_t const h1 = seen.half[1];
     if ((h0 | h1) == 0) continue;
     // Behind the chunk's last cell stands a long one.
     bool const is_own = ((h0 ^ own) & kSlotAndLong) == 0 && ((h1 & 0xff) == 0 || slot_of(h1) == thread->slot);
     if (__builtin_expect(!is_own, 0)) break;
     thread->walked.forget();
-    if (!compare_and_swap_cell(cell, {{h0, h1}}, {})) break;
+    if (!compare_and_swap_cell(cell, seen, {})) break;
   }
   if (__builtin_expect(cell < last, 0)) __attribute__
     ((musttail)) return deadheat_end_of_life(address, size);

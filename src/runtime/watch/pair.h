@@ -137,22 +137,23 @@ __attribute__((always_inline)) inline void quickest_apart(Thread* thread, uintpt
     if (is_covered(part, thread->hot->floor, kNeed)) continue;
     DhCell const old = load_halves(part);
     if (!kWrite && pair::is_shared_read(thread, old)) {
-      bool const done = pair::has_own_note(old, thread->hot->floor)
-                            ? ReadNotes::read_again(thread, part, pair::kBytes, pc)
-                            : thread->notes.may_begin() &&
-                                  ReadNotes::begin(thread, address + 8 * i, part, pair::kBytes, pc);
+      bool const done =
+          pair::has_own_note(old, thread->hot->floor)
+              ? ReadNotes::read_again(thread, part, pair::kBytes, pc)
+              : thread->notes.may_begin() &&
+                    ReadNotes::begin(thread, address + uintptr_t{8} * i, part, pair::kBytes, pc);
       if (done) continue;
     }
     // Long ones have a way that needs no place.
-    if (is_fat(old)) {
-      slower(i);
-    } else if (place.stack == 0 && !quick::find_place(thread, pc, pair::kSite<kWrite>, &place)) {
-      place.stack = 0;  // what find_place left there is another one's
-      slower(i);
-    } else if (quick::change_quickly<kWrite>(thread, address + 8 * i, part, pair::kBytes, place) !=
-               quick::Outcome::kDone) {
-      slower(i);
+    bool done = false;
+    if (!is_fat(old)) {
+      if (place.stack == 0 && !quick::find_place(thread, pc, pair::kSite<kWrite>, &place))
+        place.stack = 0;  // what find_place left there is another one's
+      else
+        done = quick::change_quickly<kWrite>(thread, address + uintptr_t{8} * i, part, pair::kBytes, place) ==
+               quick::Outcome::kDone;
     }
+    if (!done) slower(i);
   }
 }
 

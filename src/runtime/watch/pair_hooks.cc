@@ -37,7 +37,7 @@ __attribute__((always_inline)) inline bool may_be_quick(const Thread* thread) {
 __attribute__((always_inline)) inline void read_apart(const void* at, const DhCell* cell, uintptr_t pc) {
   auto const address = reinterpret_cast<uintptr_t>(at);
   Thread* const thread = current_thread;
-  auto const one = [=](unsigned i) { read_one(address + 8 * i, pc); };
+  auto const one = [=](unsigned i) { read_one(address + uintptr_t{8} * i, pc); };
   if (may_be_quick(thread) && cell != nullptr)
     return quickest_apart<false>(thread, address, const_cast<DhCell*>(cell), pc, one);
   one(0);
@@ -47,7 +47,7 @@ __attribute__((always_inline)) inline void write_apart(void* at, const DhCell* c
                                                        uint64_t second, uintptr_t pc) {
   auto const address = reinterpret_cast<uintptr_t>(at);
   Thread* const thread = current_thread;
-  auto const one = [=](unsigned i) { write_one(address + 8 * i, i == 0 ? first : second, pc); };
+  auto const one = [=](unsigned i) { write_one(address + uintptr_t{8} * i, i == 0 ? first : second, pc); };
   if (may_be_quick(thread) && cell != nullptr)
     return quickest_apart<true>(thread, address, const_cast<DhCell*>(cell), pc, one);
   one(0);

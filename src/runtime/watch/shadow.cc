@@ -302,13 +302,14 @@ void FatCell::show() {
     return;
   }
   const Record* const all = records();
-  const Record* const latest = &all[count - 1];
-  const Record* other = latest;
-  do {
-    other = other != all ? other - 1 : nullptr;
-  } while (other != nullptr && other->epoch_bits != latest->epoch_bits &&
-           other->epoch().slot() == latest->epoch().slot());
-  show(latest->bits(), other != nullptr ? other->bits() : 0);
+  const Record& latest = all[count - 1];
+  uint64_t beside = 0;
+  for (unsigned i = count - 1u; i-- != 0 && beside == 0;) {
+    bool const hidden =
+        all[i].epoch_bits != latest.epoch_bits && all[i].epoch().slot() == latest.epoch().slot();
+    if (!hidden) beside = all[i].bits();
+  }
+  show(latest.bits(), beside);
 }
 
 Chunk* make_chunk_for(uintptr_t address) {

@@ -25,8 +25,10 @@ static void* reader(void* last) {
     hand_over();
   }
   if (last != NULL) {
-    await(1);
+    step();
+    await(2);
     use(data[5]);  // @a
+    step();
   }
   return NULL;
 }
@@ -36,9 +38,11 @@ int main(void) {
   pthread_create(&one, NULL, reader, NULL);
   pthread_create(&other, NULL, reader, &other);
   pthread_join(one, NULL);
+  await(1);
   hand_over();
   step();
   pthread_detach(other);
-  doze(100000);
+  await(3);
+  doze(100000);  // until it has ended
   data[5] = 1;  // @b
 }
