@@ -194,7 +194,10 @@ class HugePage {
     for (size_t i = 0; i < kPages; ++i) count += chunk_->page_state[first_ + i] == kUntouched ? 1 : 0;
     return count;
   }
-  bool has_joined_before_it() const { return first_ >= kPages && *joined(first_ - kPages) != 0; }
+  // Two of them, so that what may be asked for in vain is little beside what is used.
+  bool has_joined_before_it() const {
+    return first_ >= 2 * kPages && *joined(first_ - kPages) != 0 && *joined(first_ - 2 * kPages) != 0;
+  }
   // False: that was done before.
   bool set_joined() const { return __atomic_exchange_n(joined(first_), uint8_t{1}, __ATOMIC_RELAXED) == 0; }
   // `advice` while it may be a huge page.
@@ -228,7 +231,7 @@ void join_pages(const HugePage& huge) {
   if (huge.untouched() <= HugePage::kPages / 8 && huge.set_joined()) huge.advise(kCollapse);
 }
 
-// The same for the first touch behind a huge page: memory that was used so far is likely to be used further,
+// The same for the first touch behind huge pages: memory that was used so far is likely to be used further,
 // and nothing has to be copied then. False: not so.
 bool begin_huge_page(const HugePage& huge) {
   if (!huge.has_joined_before_it() || huge.untouched() != HugePage::kPages - 1 || !huge.set_joined())
