@@ -309,14 +309,8 @@ TEST(Loops, TheCheckReportsTheLineOfTheAccess) {
     end:
       ret void, !dbg !6
     }
-    !llvm.dbg.cu = !{!0}
-    !llvm.module.flags = !{!2}
-    !0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: LineTablesOnly)
-    !1 = !DIFile(filename: "a.c", directory: "/")
-    !2 = !{i32 2, !"Debug Info Version", i32 3}
-    !3 = distinct !DISubprogram(name: "f", file: !1, line: 1, scopeLine: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
-    !4 = !DISubroutineType(types: !5)
-    !5 = !{}
+    )" + kDebugInfoOfF +
+                     R"(
     !6 = !DILocation(line: 5, column: 3, scope: !3)
     !7 = !DILocation(line: 6, column: 3, scope: !3)
   )",

@@ -21,6 +21,18 @@
 
 namespace deadheat::instrument::testing {
 
+// Debug information of a function f in a.c, which is !3; what follows begins with !6.
+inline const std::string kDebugInfoOfF = R"(
+    !llvm.dbg.cu = !{!0}
+    !llvm.module.flags = !{!2}
+    !0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: LineTablesOnly)
+    !1 = !DIFile(filename: "a.c", directory: "/")
+    !2 = !{i32 2, !"Debug Info Version", i32 3}
+    !3 = distinct !DISubprogram(name: "f", file: !1, line: 1, scopeLine: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+    !4 = !DISubroutineType(types: !5)
+    !5 = !{}
+    )";
+
 class Instrumented {
  public:
   // `switches` as in --deadheat-opt; hooks stay calls unless `inline_hooks`.

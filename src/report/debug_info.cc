@@ -261,6 +261,12 @@ class DebugInfo::Impl {
     return {};
   }
 
+  static llvm::DWARFExpression expression_of(llvm::DWARFUnit& unit,
+                                             const llvm::DWARFLocationExpression& location) {
+    llvm::DataExtractor const data(llvm::toStringRef(location.Expr), true, unit.getAddressByteSize());
+    return {data, unit.getAddressByteSize(), unit.getFormParams().Format};
+  }
+
   static StoredAs stored_as_of(DWARFDie variable) {
     auto locations = variable.getLocations(dwarf::DW_AT_location);
     if (!locations) {
@@ -268,10 +274,7 @@ class DebugInfo::Impl {
       return std::nullopt;
     }
     if (locations->size() != 1) return std::nullopt;
-    llvm::DWARFUnit& unit = *variable.getDwarfUnit();
-    llvm::DataExtractor const data(llvm::toStringRef(locations->front().Expr), true,
-                                   unit.getAddressByteSize());
-    llvm::DWARFExpression const expression(data, unit.getAddressByteSize(), unit.getFormParams().Format);
+    llvm::DWARFExpression const expression = expression_of(*variable.getDwarfUnit(), locations->front());
     auto const if_0 = value_by(expression, 0);
     auto const if_1 = value_by(expression, 1);
     if (!if_0 || !if_1) return std::nullopt;
@@ -345,8 +348,7 @@ class DebugInfo::Impl {
   static std::optional<std::uint64_t> begins_with(llvm::DWARFUnit& unit,
                                                   const llvm::DWARFLocationExpression& location,
                                                   Place place) {
-    llvm::DataExtractor const data(llvm::toStringRef(location.Expr), true, unit.getAddressByteSize());
-    llvm::DWARFExpression const expression(data, unit.getAddressByteSize(), unit.getFormParams().Format);
+    llvm::DWARFExpression const expression = expression_of(unit, location);
     auto next = expression.begin();
     if (next == expression.end() || next->isError()) return std::nullopt;
     std::uint8_t const code = next->getCode();

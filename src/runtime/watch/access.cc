@@ -34,6 +34,12 @@ struct History {
   uint64_t beside;  // the one of them that a long cell repeats (FatCell::show), as Record::bits; 0: none
   StackId stack;    // of the access, with the bytes that it was joined with
   uint64_t latest;  // the rest of it
+
+  // Puts the access behind what is left. REQUIRES: there is room.
+  void append_latest() const {
+    end->set_bits(latest);
+    end->stack = stack;
+  }
 };
 
 constexpr uint64_t kSlotOfEpoch = Record::kEpoch & ~((uint64_t{1} << kDhClockBits) - 1);
@@ -151,8 +157,7 @@ __attribute__((always_inline)) inline History apply_in_fat(Thread* thread, FatCe
     fat->reserve(left + 1u);
     after.end = fat->records() + left;
   }
-  after.end->set_bits(after.latest);
-  after.end->stack = after.stack;
+  after.append_latest();
   fat->count = static_cast<uint16_t>(left + 1);
   fat->bring_back();
   return after;
@@ -193,8 +198,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     }
     unsigned const races_before = races->count;
     History const after = apply(thread, records, count, s->access, granule, races);
-    after.end->set_bits(after.latest);
-    after.end->stack = after.stack;
+    after.append_latest();
     count = static_cast<unsigned>(after.end - records) + 1;
     DhCell fresh;
     if (!pack(thread, records, count, &fresh)) {

@@ -60,8 +60,7 @@ template <class Go>
 void walk_once(const Walk& walk, Go go) {
   Thread* const thread = current_thread;
   WalkedRanges::Entry entry;
-  if (thread == nullptr || !thread->may_be_quick() ||
-      !thread->walked.entry_of(walk, thread->hot->floor, &entry)) {
+  if (!may_be_quick(thread) || !thread->walked.entry_of(walk, thread->hot->floor, &entry)) {
     return go();
   }
   if (thread->walked.has(entry)) return;
@@ -95,10 +94,6 @@ __attribute__((noinline, preserve_most)) void write_slowest(void* address, uint3
                                                             uint64_t value) {
   if (quickly<true>(reinterpret_cast<uintptr_t>(address), size, pc, value, kHookSite)) return;
   slow(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, pc, value, size <= sizeof value);
-}
-
-bool may_be_quick(const Thread* thread) {
-  return __builtin_expect(thread != nullptr && thread->may_be_quick(), 1);
 }
 
 // An access to a long cell, within one granule.

@@ -48,20 +48,6 @@ __attribute__((always_inline)) inline bool supersedes(const Thread* thread, cons
          ((cell.half[1] & 0xff) == 0 || quick::ordered(thread, cell.half[1]));
 }
 
-// Is one of its halves this thread's read of all bytes, and noted (read_notes.h)?
-__attribute__((always_inline)) inline bool has_own_note(const DhCell& cell, uint64_t floor) {
-  uint64_t const noted = floor | kClockMask << kDhEpochShift | kBytes;
-  return ((cell.half[0] ^ noted) & ~kHalfShape) == 0 || ((cell.half[1] ^ noted) & ~kHalfShape) == 0;
-}
-
-// Are both halves plain reads, one of this thread, the other one not? Such a read may be worth a note.
-__attribute__((always_inline)) inline bool is_shared_read(const Thread* thread, const DhCell& cell) {
-  auto const [h0, h1] = cell.half;
-  if (((h0 | h1) & (kDhWriteBit | kDhAtomicBit | kDhLongBit)) != 0 || (h0 & 0xff) == 0 || (h1 & 0xff) == 0)
-    return false;
-  return (slot_of(h0) == thread->slot) != (slot_of(h1) == thread->slot);
-}
-
 }  // namespace pair
 
 // Two writes of granules that nobody has touched since their memory was new, or their variable
@@ -105,7 +91,7 @@ __attribute__((always_inline)) inline bool quickest_read_pair(Thread* thread, ui
       (old.half[0] | old.half[1]) == 0) {
     return false;
   }
-  if (pair::is_shared_read(thread, old)) return false;
+  if (is_shared_read(old, thread->slot)) return false;
   platform::want_line(cell);
   quick::Place place;
   if (!quick::find_place(thread, pc, pair::kSite<false>, &place)) return false;
@@ -119,7 +105,8 @@ __attribute__((always_inline)) inline bool quickest_read_pair(Thread* thread, ui
 // for the first one.
 __attribute__((always_inline)) inline bool quickest_noted_pair(Thread* thread, DhCell* cell, uintptr_t pc) {
   uint64_t const floor = thread->hot->floor;
-  return pair::has_own_note(load_halves(cell), floor) && pair::has_own_note(load_halves(cell + 1), floor) &&
+  return has_own_note(load_halves(cell), floor, pair::kBytes) &&
+         has_own_note(load_halves(cell + 1), floor, pair::kBytes) &&
          ReadNotes::read_again(thread, cell, pair::kBytes, pc) &&
          ReadNotes::read_again(thread, cell + 1, pair::kBytes, pc);
 }
@@ -136,9 +123,9 @@ __attribute__((always_inline)) inline void quickest_apart(Thread* thread, uintpt
     // What slower() did for the first may have ended a label.
     if (is_covered(part, thread->hot->floor, kNeed)) continue;
     DhCell const old = load_halves(part);
-    if (!kWrite && pair::is_shared_read(thread, old)) {
+    if (!kWrite && is_shared_read(old, thread->slot)) {
       bool const done =
-          pair::has_own_note(old, thread->hot->floor)
+          has_own_note(old, thread->hot->floor, pair::kBytes)
               ? ReadNotes::read_again(thread, part, pair::kBytes, pc)
               : thread->notes.may_begin() &&
                     ReadNotes::begin(thread, address + uintptr_t{8} * i, part, pair::kBytes, pc);

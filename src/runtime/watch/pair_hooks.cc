@@ -30,10 +30,6 @@ __attribute__((noinline, preserve_most)) void write_one(uintptr_t granule, uint6
                          reinterpret_cast<const void*>(pc));
 }
 
-__attribute__((always_inline)) inline bool may_be_quick(const Thread* thread) {
-  return __builtin_expect(thread != nullptr && thread->may_be_quick(), 1);
-}
-
 __attribute__((always_inline)) inline void read_apart(const void* at, const DhCell* cell, uintptr_t pc) {
   auto const address = reinterpret_cast<uintptr_t>(at);
   Thread* const thread = current_thread;

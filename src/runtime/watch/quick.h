@@ -348,9 +348,7 @@ inline bool ReadNotes::read_again(Thread* thread, DhCell* cell, uint64_t bytes, 
   }
   __atomic_exchange_n(&note.value, clock | stack, __ATOMIC_SEQ_CST);
   // Does the cell still say so, in whichever half?
-  uint64_t const half = floor | kClockMask << kDhEpochShift | bytes;
-  auto const [h0, h1] = load_halves(cell).half;
-  bool const done = ((h0 ^ half) & ~kHalfShape) == 0 || ((h1 ^ half) & ~kHalfShape) == 0;
+  bool const done = has_own_note(load_halves(cell), floor, bytes);
   thread->span.note_used();
   ++thread->statistics.slow_accesses;
   if (thread->notes.debt_ > -kMostDebt) --thread->notes.debt_;

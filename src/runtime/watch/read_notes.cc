@@ -20,14 +20,11 @@ constexpr bool is_noted_by(uint64_t half, uint32_t slot) {
   return half >> kDhEpochShift == noted_epoch(slot) && (half & 0xff) != 0;
 }
 
-// Are both halves plain reads of two threads, one of them `slot`'s and of just these bytes? Which one is it?
+// Of a shared read, which half is that of `slot`, if it is of just these bytes?
 std::optional<unsigned> half_of_reader(const DhCell& cell, uint64_t slot, uint64_t bytes) {
-  auto const [h0, h1] = cell.half;
-  if (((h0 | h1) & (kDhWriteBit | kDhAtomicBit)) != 0 || is_fat(cell)) return {};
-  if ((h0 & 0xff) == 0 || (h1 & 0xff) == 0 || slot_of(h0) == slot_of(h1)) return {};
-  unsigned const own = slot_of(h0) == slot ? 0 : 1;
-  if (slot_of(cell.half[own]) != slot || (cell.half[own] & 0xff) != bytes) return {};
-  return own;
+  if (!is_shared_read(cell, slot)) return {};
+  unsigned const own = slot_of(cell.half[0]) == slot ? 0 : 1;
+  return (cell.half[own] & 0xff) == bytes ? std::optional(own) : std::nullopt;
 }
 
 }  // namespace

@@ -49,6 +49,21 @@ constexpr bool has_noted(const DhCell& short_cell) {
   return is_noted(short_cell.half[0]) || is_noted(short_cell.half[1]);
 }
 
+// Does one of the halves say that the thread of `floor` has noted its last read of just these bytes?
+constexpr bool has_own_note(const DhCell& short_cell, uint64_t floor, uint64_t bytes) {
+  uint64_t const noted = floor | kClockMask << kDhEpochShift | bytes;
+  return ((short_cell.half[0] ^ noted) & ~kHalfShape) == 0 ||
+         ((short_cell.half[1] ^ noted) & ~kHalfShape) == 0;
+}
+// Are both halves plain reads, one of the thread of `slot`, the other one not? Such a read may be worth a
+// note.
+constexpr bool is_shared_read(const DhCell& cell, uint64_t slot) {
+  auto const [h0, h1] = cell.half;
+  if (((h0 | h1) & (kDhWriteBit | kDhAtomicBit | kDhLongBit)) != 0 || (h0 & 0xff) == 0 || (h1 & 0xff) == 0)
+    return false;
+  return (slot_of(h0) == slot) != (slot_of(h1) == slot);
+}
+
 class ReadNotes {
  public:
   // A read of just the bytes whose last read by this thread is noted. False: it must be recorded, in

@@ -20,7 +20,7 @@ namespace {
 template <Again (*kAgain)(Thread*, DhCell*, uint64_t, uintptr_t)>
 __attribute__((always_inline)) inline Again try_again(const DhCell* cell, uint64_t bytes, uintptr_t pc) {
   Thread* const thread = current_thread;
-  if (__builtin_expect(thread == nullptr || !thread->may_be_quick(), 0)) return Again::kNo;
+  if (!may_be_quick(thread)) return Again::kNo;
   return kAgain(thread, const_cast<DhCell*>(cell), bytes, pc);
 }
 }  // namespace
@@ -37,9 +37,8 @@ DH_C DH_SLOW void deadheat_write_learn(void* address, const DhCell* cell, uint64
 // Nobody has touched the granule; if somebody has by now, nothing is done here.
 DH_C DH_SLOW void deadheat_write_first(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
   Thread* const thread = current_thread;
-  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
-      quickest_first_write(thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
-                           DH_PC)) {
+  if (may_be_quick(thread) && quickest_first_write(thread, reinterpret_cast<uintptr_t>(address),
+                                                   const_cast<DhCell*>(cell), bytes, DH_PC)) {
     return;
   }
   __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
@@ -48,8 +47,7 @@ DH_C DH_SLOW void deadheat_write_first(void* address, const DhCell* cell, uint64
 // A read that this thread has noted before.
 DH_C DH_SLOW void deadheat_read_noted(const void* address, const DhCell* cell, uint64_t bytes) {
   Thread* const thread = current_thread;
-  if (__builtin_expect(thread != nullptr && thread->may_be_quick(), 1) &&
-      ReadNotes::read_again(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {
+  if (may_be_quick(thread) && ReadNotes::read_again(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {
     return;
   }
   __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
@@ -64,7 +62,7 @@ DH_C DH_SLOW void deadheat_read_shared(const void* address, const DhCell* cell, 
 // Its read stands first, that of this thread second.
 DH_C DH_SLOW void deadheat_read_beside(const void* address, const DhCell* cell, uint64_t bytes) {
   Thread* const thread = current_thread;
-  if (thread != nullptr && thread->may_be_quick() && thread->notes.may_begin()) {
+  if (may_be_quick(thread) && thread->notes.may_begin()) {
     __attribute__((musttail)) return deadheat_read_shared(address, cell, bytes);
   }
   __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);

@@ -166,6 +166,11 @@ inline Thread* current_or_adopt() {
   return __builtin_expect(thread != nullptr, 1) ? thread : adopt_current();
 }
 
+// Is there a thread, and may it be quick? Nearly always.
+__attribute__((always_inline)) inline bool may_be_quick(const Thread* thread) {
+  return __builtin_expect(thread != nullptr && thread->may_be_quick(), 1);
+}
+
 // No other thread is alive, and everything that ever ran is ordered before this one: no access can race until
 // another thread is created, so none is looked at.
 extern bool alone __asm__("deadheat_alone");

@@ -67,9 +67,7 @@ long slower_of_pairs;
 
 // What two threads read is noted, as far as that is possible.
 bool read_shared(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr_t pc) {
-  uint64_t const noted = t->hot->floor | kClockMask << kDhEpochShift | bytes;
-  for (uint64_t const half : load_halves(cell).half)
-    if (((half ^ noted) & ~kHalfShape) == 0) return ReadNotes::read_again(t, cell, bytes, pc);
+  if (has_own_note(load_halves(cell), t->hot->floor, bytes)) return ReadNotes::read_again(t, cell, bytes, pc);
   return t->notes.may_begin() && ReadNotes::begin(t, address, cell, bytes, pc);
 }
 
