@@ -39,7 +39,7 @@
 //   63..23 epoch of the access: slot (17 bits), clock (24 bits); all ones in the clock: the thread has noted
 //          it elsewhere (src/runtime/watch/read_notes.h)
 //   22     in the first half: the cell is long, all that it knows is elsewhere, and what stands here repeats
-//          some of it for the hooks
+//          some of it for the hooks; in the second half of such a one: see src/runtime/watch/byte_history.h
 //   21..10 half of the number of the cell's pair of stacks
 //    9     the access was atomic
 //    8     the access was a write

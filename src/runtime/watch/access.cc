@@ -181,6 +181,11 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       continue;
     }
     if (__builtin_expect(is_fat(old) || has_noted(old), 0)) {
+      if (is_bytewise(old)) {
+        if (access_in_bytes(thread, cell, old, s->access)) return true;
+        record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
+        return true;
+      }
       // Only this thread could make it covered, so this is asked once, without the lock.
       if (s->filtered && is_fat(old) && covered_without_lock(fat_of(old), cell, s->access)) return false;
       record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
@@ -204,6 +209,7 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
     if (!pack(thread, records, count, &fresh)) {
       races->count = races_before;  // found again there, under the lock
       thread->until_known -= kMoreUrgent;
+      if (make_bytewise(thread, chunk, cell, old, s->access)) return true;
       record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
       return true;
     }
@@ -333,6 +339,7 @@ bool forget_own(Thread* thread, DhCell* cell, uint8_t mask) {
   for (;;) {
     DhCell const old = load_cell(cell);
     DhCell fresh = old;
+    if (is_bytewise(old)) return forget_in_bytes(thread, cell, old, mask);
     if (is_fat(old)) return false;
     for (uint64_t& half : fresh.half) {
       if ((half & mask) == 0) continue;
@@ -392,7 +399,10 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
   Chunk* const chunk = existing_chunk(granule);
   DhCell* const cell = &chunk->cells[cell_index(granule)];
   DhCell const seen = load_cell(cell);
-  if (is_fat(seen)) {
+  if (is_bytewise(seen)) {
+    if (access_in_bytes(thread, cell, seen, access)) return;
+    check_and_unlock(thread, lock_fat(chunk, cell), granule, access, &races);
+  } else if (is_fat(seen)) {
     if (!repeats_only(seen, thread->slot) && covered_without_lock(fat_of(seen), cell, access)) {
       ++thread->statistics.covered;
       return;
@@ -402,6 +412,7 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
     // The quick way would have found what fits into a short cell, or covers the access there: that is not
     // tried again. Should it fit after all, it becomes short again at once.
     thread->until_known -= kMoreUrgent;
+    if (make_bytewise(thread, chunk, cell, seen, access)) return;
     FatCell* const fat = make_fat_from(chunk, cell, seen);
     record_and_unlock(thread, fat != nullptr ? fat : lock_fat(chunk, cell), granule, access, &races);
   }

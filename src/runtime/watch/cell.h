@@ -192,6 +192,10 @@ constexpr bool is_fat(const DhCell& cell) { return (cell.half[0] & kDhLongBit) !
 constexpr bool is_by_pointer(const DhCell& long_cell) { return (long_cell.half[0] & 0xff) == 0; }
 // Does no synchronisation object live in the granule, as far as the cell alone can tell?
 constexpr bool carries_nothing(const DhCell& cell) { return !is_fat(cell) || !is_by_pointer(cell); }
+// What one thread alone did is kept in another way (byte_history.h), and the cell has no FatCell.
+constexpr bool is_bytewise(const DhCell& cell) {
+  return (cell.half[0] & cell.half[1] & kDhLongBit) != 0 && !is_by_pointer(cell);
+}
 using FatNumber = uint32_t;  // 0: none
 constexpr FatNumber number_of(const DhCell& long_cell) {
   return is_by_pointer(long_cell) ? static_cast<FatNumber>(long_cell.half[0] >> kDhEpochShift)
@@ -205,6 +209,7 @@ constexpr bool repeats_only(const DhCell& long_cell, uint64_t slot) {
 }
 using FatCells = platform::Growing<FatCell, kShapeBits, 15>;  // pieces of a huge page each
 extern FatCells numbered_fats;
+// REQUIRES: it is not bytewise.
 inline FatCell* fat_of(const DhCell& cell) {
   return is_by_pointer(cell) ? reinterpret_cast<FatCell*>(cell.half[1]) : &numbered_fats[shape_of(cell)];
 }

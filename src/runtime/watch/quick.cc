@@ -57,10 +57,17 @@ ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId sta
   if (__builtin_expect(++thread->cache.asked_in_vain > RoomyTables::kOften, 0)) grow_tables(thread);
   StackPair pair = shape_stacks(shape);
   uint32_t const masks = how >> 3;
+  auto const others = static_cast<uint8_t>(masks >> 8);
+  auto const mine = static_cast<uint8_t>(masks);
+  bool refused = false;
   auto const into = [&](StackId base) {
     if (base == stack) return stack;
-    return intern_composite(thread->cache, base, static_cast<uint8_t>(masks >> 8), stack,
-                            static_cast<uint8_t>(masks));
+    if (!thread->cache.shall_make_composites() &&
+        !knows_composite(thread->cache, base, others, stack, mine)) {
+      refused = true;  // better byte by byte (byte_history.h)
+      return base;
+    }
+    return intern_composite(thread->cache, base, others, stack, mine);
   };
   switch (static_cast<Move>(how & 7)) {
     case Move::kAfterFirst:
@@ -85,6 +92,7 @@ ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId sta
       pair = {into(pair.first), 0};
       break;
   }
+  if (refused) return kNoShape;
   ShapeId const after = intern_shape(thread->cache, pair.first, pair.second);
   if (after != kNoShape) thread->quick.known.at(hash) = {shape, stack, how, after};
   return after;

@@ -35,8 +35,8 @@ enum class Move : uint32_t {
   kIntoFirstAlone,  // (first with the access's bytes)
 };
 
-// Fill the tables; 0 and kNoShape where that is impossible. They keep the caller's registers, so that the way
-// around them saves nothing.
+// Fill the tables; 0 and kNoShape where that is impossible, or better not done. They keep the caller's
+// registers, so that the way around them saves nothing.
 __attribute__((preserve_most, noinline)) const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc,
                                                                                StackId frames,
                                                                                uint32_t size_and_kind);

@@ -132,7 +132,7 @@ template <bool kWrite>
 __attribute__((always_inline)) inline FatCell* lock_quiet(const Thread* thread, const DhCell* cell,
                                                           Operation what, uintptr_t pc, StackId* stack) {
   DhCell const seen = load_cell(cell);
-  if (__builtin_expect(!is_fat(seen) || is_by_pointer(seen), 0)) return nullptr;
+  if (__builtin_expect(!is_fat(seen) || is_by_pointer(seen) || is_bytewise(seen), 0)) return nullptr;
   FatCell* const fat = fat_of(seen);
   platform::want_line(fat);
   quick::Place place;
@@ -273,7 +273,7 @@ bool record_in_long(Thread* thread, uintptr_t address, Operation what, uintptr_t
   DhCell const old = load_cell(cell);
   if (!is_fat(old)) return false;
   Record access = atomic_record(thread, kWrite, static_cast<uint8_t>(what.mask()));
-  if (covered_without_lock(fat_of(old), cell, access)) return true;
+  if (!is_bytewise(old) && covered_without_lock(fat_of(old), cell, access)) return true;
   access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
   return access.stack != 0 &&
          long_access(thread, cell, access,

@@ -390,6 +390,7 @@ void write_end(int status) {
   }
   line.append("\"sync_operations\":%lu,\"labels\":%lu,\"stacks\":%lu,\"stack_pairs\":%lu,\"fat_cells\":%lu,",
               s.sync_operations, s.labels, interned_stacks(), interned_shapes(), fat_cells());
+  line.append("\"byte_histories\":%lu,", histories_in_use());
   line.append("\"benign\":%lu,\"runtime_bytes_mapped\":%lu}}\n", benign_races, platform::mapped_bytes());
   raw_write(line);
 }

@@ -109,6 +109,11 @@ void clear_cell(DhCell* cell) {
       if (compare_and_swap_cell(cell, old, DhCell{})) return;
       continue;
     }
+    if (is_bytewise(old)) {
+      if (clear_bytewise(cell, old)) return;
+      __builtin_ia32_pause();
+      continue;
+    }
     FatCell* const fat = lock_existing_fat(cell);
     if (fat == nullptr) continue;
     thin_again(cell, fat, DhCell{});
@@ -339,6 +344,18 @@ FatCell* make_fat_from(Chunk* chunk, DhCell* cell, const DhCell& old) {
   release_fat(fat);
   give_back(fat, number_of(fresh));
   return nullptr;
+}
+
+FatCell* make_fat_of(DhCell* cell, const Record* records, unsigned count) {
+  DhCell const fresh = take_fat();
+  FatCell* const fat = fat_of(fresh);
+  fat->owner = cell;
+  fat->reserve(count);
+  for (unsigned i = 0; i < count; ++i) fat->records()[i] = records[i];
+  fat->count = static_cast<uint16_t>(count);
+  store_cell(cell, fresh);
+  fat->show();
+  return fat;
 }
 
 FatCell* make_fat(Chunk* chunk, DhCell* cell) {

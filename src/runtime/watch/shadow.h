@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "runtime/abi.h"
+#include "runtime/watch/byte_history.h"
 #include "runtime/watch/cell.h"
 
 namespace deadheat::watch {
@@ -84,6 +85,10 @@ inline FatCell* lock_existing_fat(DhCell* cell) {
   for (;;) {
     DhCell const seen = load_cell(cell);
     if (!is_fat(seen)) return nullptr;
+    if (__builtin_expect(is_bytewise(seen), 0)) {
+      if (FatCell* const fat = make_fat_from_bytes(cell, seen)) return fat;
+      continue;
+    }
     FatCell* const fat = fat_of(seen);
     fat->lock.lock();
     if (__builtin_expect(fat->owner == cell, 1)) return fat;
@@ -93,6 +98,8 @@ inline FatCell* lock_existing_fat(DhCell* cell) {
 __attribute__((noinline)) FatCell* make_fat(Chunk* chunk, DhCell* cell);
 // The same if the cell is still what it was, and short; null otherwise.
 FatCell* make_fat_from(Chunk* chunk, DhCell* cell, const DhCell& old);
+// One with these records, for a cell that nobody else can change now.
+FatCell* make_fat_of(DhCell* cell, const Record* records, unsigned count);
 // The cell's FatCell, made if need be; locked.
 inline FatCell* lock_fat(Chunk* chunk, DhCell* cell) {
   FatCell* const fat = lock_existing_fat(cell);

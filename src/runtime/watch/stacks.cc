@@ -160,23 +160,19 @@ StackId overlay(InternCache& cache, StackId base, uint8_t mask, StackId over) {
   uint32_t const aux = aux_of(NodeKind::kComposite, mask);
   InternCache::Node& hit = slot_of(cache, over, base, aux);
   if (hit.word == over && hit.parent == base && hit.aux == aux && hit.id != 0) return hit.id;
+  uint32_t const before = nodes.count();
   uint32_t const id = find_or_insert_node(over, base, aux);
+  if (id > before) ++cache.composites_made;
   hit = {over, base, aux, id, 0};
   return id;
 }
 
 }  // namespace
 
-namespace {
-StackId compose(InternCache& cache, StackId base, uint8_t base_mask, StackId over, uint8_t over_mask) {
-  StackId stacks[8];
-  resolve_bytes(base, base_mask & static_cast<uint8_t>(~over_mask), stacks);
-  for (unsigned b = 0; b < 8; ++b) {
-    if (((over_mask >> b) & 1) != 0) stacks[b] = over;
-  }
+StackId intern_stack_of_bytes(InternCache& cache, const StackId (&stacks)[8], uint8_t bytes) {
   // In one canonical order, whatever the order the bytes were touched in: the number of composites is then
   // bounded by the code's, not by how often it runs.
-  uint8_t left = base_mask | over_mask;
+  uint8_t left = bytes;
   StackId result = 0;
   while (left != 0) {
     StackId const stack = stacks[__builtin_ctz(left)];
@@ -190,18 +186,45 @@ StackId compose(InternCache& cache, StackId base, uint8_t base_mask, StackId ove
   }
   return result;
 }
+
+void stacks_of_bytes(StackId stack, uint8_t bytes, StackId (&stacks)[8]) {
+  resolve_bytes(stack, bytes, stacks);
+}
+
+namespace {
+StackId compose(InternCache& cache, StackId base, uint8_t base_mask, StackId over, uint8_t over_mask) {
+  StackId stacks[8];
+  resolve_bytes(base, base_mask & static_cast<uint8_t>(~over_mask), stacks);
+  for (unsigned b = 0; b < 8; ++b) {
+    if (((over_mask >> b) & 1) != 0) stacks[b] = over;
+  }
+  return intern_stack_of_bytes(cache, stacks, base_mask | over_mask);
+}
 }  // namespace
+
+namespace {
+// The question itself stands in the cache, too, under a kind that no node there has.
+uint32_t question_of(uint8_t base_mask, uint8_t over_mask) {
+  return aux_of(NodeKind::kLockset, static_cast<uint32_t>(base_mask) << 8 | over_mask);
+}
+bool is_answer(const InternCache::Node& entry, StackId base, StackId over, uint32_t question) {
+  return entry.word == over && entry.parent == base && entry.aux == question && entry.id != 0;
+}
+}  // namespace
+
+bool knows_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over, uint8_t over_mask) {
+  uint32_t const question = question_of(base_mask, over_mask);
+  return is_answer(slot_of(cache, over, base, question), base, over, question);
+}
 
 StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,
                          uint8_t over_mask) {
-  // The question itself stands in the cache, too, under a kind that no node there has.
-  uint32_t const masks = static_cast<uint32_t>(base_mask) << 8 | over_mask;
-  uint32_t const aux = aux_of(NodeKind::kLockset, masks);
-  InternCache::Node& hit = slot_of(cache, over, base, aux);
-  if (hit.word == over && hit.parent == base && hit.aux == aux && hit.id != 0) return hit.id;
+  uint32_t const question = question_of(base_mask, over_mask);
+  InternCache::Node& hit = slot_of(cache, over, base, question);
+  if (is_answer(hit, base, over, question)) return hit.id;
   ++cache.asked_in_vain;
   StackId const id = compose(cache, base, base_mask, over, over_mask);
-  hit = {over, base, aux, id, 0};
+  hit = {over, base, question, id, 0};
   return id;
 }
 

@@ -80,6 +80,12 @@ struct InternCache {
   RoomyTable<Node, 10, 13> node;
   RoomyTable<Shape, 10, 14> shape;
   uint32_t asked_in_vain;  // these tables, and QuickCache::known
+  uint32_t composites_made;
+
+  // Whoever has made so many combinations of stacks makes them from its data, not from its code: they would
+  // be as many as the granules it touches.
+  static constexpr uint32_t kMostComposites = 1u << 11;
+  bool shall_make_composites() const { return composites_made < kMostComposites; }
 
   static uint32_t node_hash(uint64_t word, uint32_t parent, uint32_t aux) {
     uint64_t const h = (word + aux * 0x85EBCA77ull) * 0x9E3779B97F4A7C15ull + parent * 0xC2B2AE3D27D4EB4Full;
@@ -130,6 +136,11 @@ StackId intern_access(InternCache& cache, const AccessInfo& access);
 // The stack that is `over` for the bytes in `over_mask` and `base` for those in `base_mask`.
 StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over,
                          uint8_t over_mask);
+// The stack that is `stacks[b]` for each byte b of `bytes`; and the other way round.
+StackId intern_stack_of_bytes(InternCache& cache, const StackId (&stacks)[8], uint8_t bytes);
+void stacks_of_bytes(StackId stack, uint8_t bytes, StackId (&stacks)[8]);
+// Is the former in the cache?
+bool knows_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over, uint8_t over_mask);
 LocksetId intern_lockset(InternCache& cache, const LocksetEntry& entry);
 ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second);
 

@@ -65,7 +65,7 @@ uint32_t clock_carried_at(const volatile void* object, uint32_t slot) {
   if (chunk == nullptr) return 0;
   DhCell* const cell = &chunk->cells[cell_index(address)];
   DhCell const seen = load_cell(cell);
-  if (!is_fat(seen)) return 0;
+  if (!is_fat(seen) || is_bytewise(seen)) return 0;
   FatCell* const fat = fat_of(seen);
   if (!fat->lock.try_lock()) return 0;
   uint32_t clock = 0;
