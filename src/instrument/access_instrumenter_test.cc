@@ -146,6 +146,21 @@ TEST(Accesses, InlinedHooksCarryTheLineOfTheAccessAndNoScopeOfTheirOwn) {
   EXPECT_GE(f.statistics().inlined_hooks, 3u);  // enter, read, leave
 }
 
+TEST(Accesses, TheRuntimeIsAddressedDirectlyByWhatCannotBePartOfALibrary) {
+  const std::string f = "define i32 @f(ptr %p) {\n %1 = load i32, ptr %p, align 4\n ret i32 %1\n}\n";
+  const std::string pic = "!0 = !{i32 8, !\"PIC Level\", i32 2}\n";
+  const std::string pie = "!1 = !{i32 7, !\"PIE Level\", i32 2}\n";
+  auto const is_direct = [](const std::string& text, const std::string& switches) {
+    Instrumented module(text, switches, /*inline_hooks=*/true);
+    return module.module().getNamedValue("__dh_hot")->isDSOLocal() &&
+           module.module().getNamedValue("__dh_read_slow")->isDSOLocal();
+  };
+  EXPECT_TRUE(is_direct(f, ""));
+  EXPECT_TRUE(is_direct(f + "!llvm.module.flags = !{!0, !1}\n" + pic + pie, ""));
+  EXPECT_FALSE(is_direct(f + "!llvm.module.flags = !{!0}\n" + pic, ""));
+  EXPECT_FALSE(is_direct(f, "-direct"));
+}
+
 TEST(Accesses, VolatileOnesArePlain) {
   Instrumented f("define void @f(ptr %p) {\n %1 = load volatile i32, ptr %p, align 4\n ret void\n}");
   EXPECT_THAT(f.checks(), ElementsAre("read4"));

@@ -69,6 +69,14 @@ Status inline_hooks(Module& module, StringRef bitcode, Statistics& statistics) {
   return Nothing{};
 }
 
+void address_runtime_directly(Module& module) {
+  bool const may_be_of_library =
+      module.getPICLevel() != PICLevel::NotPIC && module.getPIELevel() == PIELevel::Default;
+  if (may_be_of_library) return;
+  for (GlobalObject& object : module.global_objects())
+    if (object.isDeclaration() && Hooks::is_hook_name(object.getName())) object.setDSOLocal(true);
+}
+
 void inline_linked_hooks(Module& module, Statistics& statistics) {
   SmallVector<Function*, 64> hooks;
   SmallVector<CallInst*, 64> calls;

@@ -20,6 +20,10 @@ namespace deadheat::instrument {
 llvm::StringRef hook_bitcode(llvm::StringRef mode);
 
 Status inline_hooks(llvm::Module& module, llvm::StringRef bitcode, Statistics& statistics);
+// The runtime is part of the executable: if the module can be part of nothing else, because it is not
+// compiled to be part of a library, it need not ask the dynamic linker where the runtime's variables and
+// functions are.
+void address_runtime_directly(llvm::Module& module);
 
 // The same in two steps, for who has many modules: the hooks as definitions that are never emitted; and, once
 // they are in a module, their inlining.

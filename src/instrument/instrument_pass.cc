@@ -127,6 +127,7 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
     if (inline_hooks_ && options_.is_on(Optimisation::kInline))
       if (Status status = inline_hooks(module, hook_bitcode(options_.mode), statistics); !status.ok())
         report_fatal_error(Twine("deadheat: ") + status.error().message, /*gen_crash_diag=*/false);
+    if (options_.is_on(Optimisation::kDirect)) address_runtime_directly(module);
   }
   seal(module);
   if (options_.statistics) errs() << to_line(statistics, module.getSourceFileName()) << "\n";

@@ -23,12 +23,13 @@ enum class Optimisation {
   kLoops,       // accesses of a counted loop become one check before the loop
   kSyncFree,    // calls to functions without synchronisation end nothing
   kInline,      // hot hooks are inlined
+  kDirect,      // what will be part of an executable addresses the runtime, which is, directly (watch lane)
   kVersions,    // functions in two versions (monitor lane)
   kCount,
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Optimisation::kCount)> kOptimisationNames =
-    {"escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline", "versions"};
+    {"escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline", "direct", "versions"};
 
 struct Options {
   std::string mode = "watch";

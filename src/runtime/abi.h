@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 5u
+#define DEADHEAT_ABI_VERSION 6u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -54,18 +54,28 @@ enum {
   kDhWriteBit = 1 << 8,
   kDhAtomicBit = 1 << 9,
   kDhLongBit = 1 << 22,
-  // A thread's labels never run ahead of its current epoch by more than this, nor wrap within a slot; so "is
-  // this my own access, made since the last release that counts?" is one subtraction and one comparison.
-  kDhLabelWindowBits = 12,
+  // "Is this my own access, made since the last release that counts?" is one subtraction and one comparison,
+  // because labels do not wrap within a slot, and those that run ahead of the present one by more than this
+  // may count as not known: the access is recorded with the present label then, which nobody can tell from
+  // those (detect/spans.h). So few that the comparison's mask is a constant of 32 bits.
+  kDhLabelWindowBits = 8,
 };
 
 typedef struct DhCell {
   uint64_t half[2];
 } DhCell;
 
+// Where the chunk of an address is, as a number: where its cells begin, less twice the address of the first
+// byte that they are about, less 1. So a cell is found by one addition, within an addressing mode, and no
+// chunk there is has the number 0, because cells stand at even addresses.
+DH_C __attribute__((visibility("default"))) uintptr_t __dh_shadow[1u << kDhDirectoryBits];
+
+// The cell of a granule. REQUIRES: `entry` is not 0, and that of its chunk; `granule` is a multiple of 8.
 // Behind the last cell of a chunk stands one that never changes, is long and of no bytes, so that it covers
 // nothing: the next cell of any cell may be looked at.
-DH_C __attribute__((visibility("default"))) DhCell* __dh_shadow[1u << kDhDirectoryBits];
+static inline __attribute__((always_inline)) DhCell* dh_cell(uintptr_t entry, uintptr_t granule) {
+  return (DhCell*)((char*)((uint16_t*)entry + granule) + 1);
+}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The shadow call stack: one frame per instrumented function on the stack.
@@ -87,18 +97,33 @@ typedef struct DhFrameInfo {
 typedef struct DhFrame {
   const void* return_address;  // where the function was called from
   uint32_t context;  // the runtime's: this frame's node in the tree of call stacks, 0 if not asked for yet
-  uint32_t reserved;
-  void* const* variables;   // `info->count` addresses
-  const DhFrameInfo* info;  // null if no variable escapes
+  uint32_t has_variables;  // that escape: otherwise the rest means nothing
+  void* const* variables;  // `info->count` addresses
+  const DhFrameInfo* info;
 } DhFrame;
 
 // What hot hooks read of the current thread. One per thread, in static thread-local storage.
 typedef struct DhHot {
   uint64_t floor;  // the current epoch << kDhEpochShift: own accesses labelled from here on cover new ones
   DhFrame* next_frame;  // the first free frame of the shadow call stack
+  // What an access of all bytes is compared with: the floor with these bytes, and for a write with its bit.
+  uint64_t whole_read;
+  uint64_t whole_write;
 } DhHot;
+static inline void dh_set_floor(DhHot* hot, uint64_t floor) {
+  hot->floor = floor;
+  hot->whole_read = floor + 0xff;
+  hot->whole_write = floor + (kDhWriteBit | 0xff);
+}
 
-DH_C __attribute__((visibility("default"), tls_model("initial-exec"))) __thread DhHot __dh_hot;
+// It is the executable's. Instrumented code may be a library's, unless it is compiled not to be
+// (docs/instrumentation.md: `direct`).
+#ifdef DEADHEAT_LANE_WATCH
+#define DH_OF_EXECUTABLE "local-exec"
+#else
+#define DH_OF_EXECUTABLE "initial-exec"
+#endif
+DH_C __attribute__((visibility("default"), tls_model(DH_OF_EXECUTABLE))) __thread DhHot __dh_hot;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Modules. Called by a constructor of every instrumented translation unit, before any other hook of that

@@ -46,7 +46,9 @@ DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_
 
 namespace {
 
-constexpr uint64_t kWindow = uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits);
+constexpr uint64_t kMustNot = ~((uint64_t{1} << (kDhEpochShift + kDhLabelWindowBits)) - 1) | kDhAtomicBit;
+static_assert(static_cast<uint64_t>(static_cast<int32_t>(kMustNot)) == kMustNot,
+              "an operand of 32 bits, extended");
 
 // REQUIRES: `size` bytes at `address` lie within one granule.
 DH_ALWAYS_INLINE uint64_t byte_mask(uintptr_t address, uint32_t size) {
@@ -54,83 +56,109 @@ DH_ALWAYS_INLINE uint64_t byte_mask(uintptr_t address, uint32_t size) {
   return size == 8 ? all : all << (address & 7);
 }
 
-// Whether there is a cell is asked of its chunk, once. Without a chunk `cell` means nothing and is not looked
-// at. It is computed all the same, and as an element of the chunk: computed only where it is needed, or as a
-// number, it took more instructions in loops.
+// The cell of a granule. Whether there is one is asked of its chunk, once; without a chunk nothing else may
+// be asked.
 struct Found {
-  const DhCell* chunk;
-  const DhCell* cell;
-  bool exists() const { return chunk != nullptr; }
-  const DhCell* or_null() const { return exists() ? cell : nullptr; }
+  uintptr_t chunk;
+  uintptr_t granule;
+  bool exists() const { return chunk != 0; }
+  const DhCell* cell() const { return dh_cell(chunk, granule); }
+  // For the slow path. Computed there once more, which the compiler must not know: it would compute it
+  // before, in all cases, instead of leaving it to an addressing mode.
+  const DhCell* or_null() const {
+    uintptr_t again = chunk;
+    uintptr_t at = granule;
+    __asm__("" : "+r"(again), "+r"(at));
+    return again != 0 ? dh_cell(again, at) : nullptr;
+  }
 };
-DH_ALWAYS_INLINE Found cell_of(uintptr_t address) {
-  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
-  return {chunk, chunk + ((address & ((uintptr_t{1} << kDhChunkBits) - 1)) >> 3)};
+// REQUIRES: a multiple of 8.
+DH_ALWAYS_INLINE Found cell_of(uintptr_t granule) { return {__dh_shadow[granule >> kDhChunkBits], granule}; }
+// Of an access that lies within one granule.
+DH_ALWAYS_INLINE Found cell_of(uintptr_t address, uint32_t size) {
+  return {__dh_shadow[address >> kDhChunkBits], size == 8 ? address : address & ~uintptr_t{7}};
 }
 
 // Is `half` an access of this thread that covers one that needs the bits `need`? The label must be in the
 // window above the floor, and the bits must be there, but for that of an atomic access, which covers no
-// plain one; the low bits of a floor are 0, so that one subtraction and one comparison under a mask answer
-// all of it.
-DH_ALWAYS_INLINE bool covers(uint64_t half, uint64_t floor, uint64_t need) {
-  return (((half - floor) ^ need) & (need | kDhAtomicBit | ~(kWindow - 1))) == 0;
+// plain one. The low bits of a floor are 0, so that one subtraction of both and one comparison under a mask
+// answer all of it: bits that are there are taken away without a borrow, and if none of `need` is left in the
+// difference, none was missing.
+//
+// `floor_and_need` is their sum.
+DH_ALWAYS_INLINE bool covers(const uint64_t* half, uint64_t floor_and_need, uint64_t need) {
+  uint64_t const difference = __atomic_load_n(half, __ATOMIC_RELAXED) - floor_and_need;
+  return (difference & (need | kMustNot)) == 0;
 }
 
-DH_ALWAYS_INLINE uint64_t load(const uint64_t* half) { return __atomic_load_n(half, __ATOMIC_RELAXED); }
+constexpr uint64_t kWhole = 0xff;
+DH_ALWAYS_INLINE bool covers_whole_read(const uint64_t* half) {
+  return covers(half, __dh_hot.whole_read, kWhole);
+}
+DH_ALWAYS_INLINE bool covers_whole_write(const DhCell* cell) {
+  return covers(&cell->half[0], __dh_hot.whole_write, kWhole | kDhWriteBit);
+}
+DH_ALWAYS_INLINE bool covers_whole_read(const DhCell* cell) {
+  if (__builtin_expect(covers_whole_read(&cell->half[0]), 1)) return true;
+  // Loaded again: a register for both would take an instruction more where the first half is enough.
+  uint64_t const whole = __atomic_load_n(&__dh_hot.whole_read, __ATOMIC_RELAXED);
+  return __builtin_expect(covers(&cell->half[1], whole, kWhole), 1);
+}
+
+// Parts of a granule are mostly touched beside all others: whether all of them are covered is asked first,
+// because it takes half as many instructions as asking about some.
+DH_ALWAYS_INLINE bool covers_read(const DhCell* cell, uintptr_t address, uint32_t size) {
+  if (size == 8) return covers_whole_read(cell);
+  if (__builtin_expect(covers_whole_read(&cell->half[0]), 1)) return true;
+  uint64_t const need = byte_mask(address, size);
+  uint64_t const floor_and_need = __dh_hot.floor + need;
+  return __builtin_expect(covers(&cell->half[0], floor_and_need, need), 1) ||
+         __builtin_expect(covers(&cell->half[1], floor_and_need, need), 1);
+}
+DH_ALWAYS_INLINE bool covers_write(const DhCell* cell, uintptr_t address, uint32_t size) {
+  if (__builtin_expect(covers_whole_write(cell), 1)) return true;
+  if (size == 8) return false;
+  uint64_t const need = byte_mask(address, size) | kDhWriteBit;
+  return __builtin_expect(covers(&cell->half[0], __dh_hot.floor + need, need), 1);
+}
 
 DH_ALWAYS_INLINE void read(const void* at, uint32_t size) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  Found const found = cell_of(address);
-  uint64_t const need = byte_mask(address, size);
-  uint64_t const floor = __dh_hot.floor;
-  if (__builtin_expect(found.exists(), 1) &&
-      __builtin_expect(
-          covers(load(&found.cell->half[0]), floor, need) || covers(load(&found.cell->half[1]), floor, need),
-          1)) {
+  Found const found = cell_of(address, size);
+  if (__builtin_expect(found.exists(), 1) && __builtin_expect(covers_read(found.cell(), address, size), 1))
     return;
-  }
-  DH_READ_SLOW(at, found.or_null(), need);
+  DH_READ_SLOW(at, found.or_null(), byte_mask(address, size));
 }
 
 DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  Found const found = cell_of(address);
-  uint64_t const bytes = byte_mask(address, size);
-  if (__builtin_expect(found.exists(), 1) &&
-      __builtin_expect(covers(load(&found.cell->half[0]), __dh_hot.floor, bytes | kDhWriteBit), 1)) {
+  Found const found = cell_of(address, size);
+  if (__builtin_expect(found.exists(), 1) && __builtin_expect(covers_write(found.cell(), address, size), 1))
     return;
-  }
-  DH_WRITE_SLOW(at, found.or_null(), bytes, value);
+  DH_WRITE_SLOW(at, found.or_null(), byte_mask(address, size), value);
 }
 
 // Of this granule and the next one; of the last one of a chunk the next cell covers nothing (abi.h).
 // REQUIRES: `at` is a multiple of 8.
-DH_ALWAYS_INLINE bool covers_read(const DhCell* cell, uint64_t floor) {
-  return covers(load(&cell->half[0]), floor, 0xff) || covers(load(&cell->half[1]), floor, 0xff);
-}
 DH_ALWAYS_INLINE void read_two(const void* at) {
   Found const found = cell_of(reinterpret_cast<uintptr_t>(at));
-  uint64_t const floor = __dh_hot.floor;
   if (__builtin_expect(found.exists(), 1) &&
-      __builtin_expect(covers_read(found.cell, floor) && covers_read(found.cell + 1, floor), 1)) {
+      __builtin_expect(covers_whole_read(found.cell()) && covers_whole_read(found.cell() + 1), 1)) {
     return;
   }
   DH_READ_PAIR(at, found.or_null());
 }
 DH_ALWAYS_INLINE bool covers_two_writes(const DhCell* cell) {
-  uint64_t const floor = __dh_hot.floor;
-  return __builtin_expect(covers(load(&cell[0].half[0]), floor, 0xff | kDhWriteBit) &&
-                              covers(load(&cell[1].half[0]), floor, 0xff | kDhWriteBit),
-                          1);
+  return __builtin_expect(covers_whole_write(cell) && covers_whole_write(cell + 1), 1);
 }
 DH_ALWAYS_INLINE void write_two(void* at, uint64_t first, uint64_t second) {
   Found const found = cell_of(reinterpret_cast<uintptr_t>(at));
-  if (__builtin_expect(found.exists(), 1) && covers_two_writes(found.cell)) return;
+  if (__builtin_expect(found.exists(), 1) && covers_two_writes(found.cell())) return;
   DH_WRITE_PAIR(at, found.or_null(), first, second);
 }
 DH_ALWAYS_INLINE void write_16(void* at) {
   Found const found = cell_of(reinterpret_cast<uintptr_t>(at));
-  if (__builtin_expect(found.exists(), 1) && covers_two_writes(found.cell)) return;
+  if (__builtin_expect(found.exists(), 1) && covers_two_writes(found.cell())) return;
   DH_WRITE_ACROSS(at, 16, 0);
 }
 
@@ -179,15 +207,15 @@ void __dh_prefetch(const void* at) {
   if (address >> (kDhChunkBits + kDhDirectoryBits) != 0) return;
   Found const found = cell_of(address);
   if (__builtin_expect(!found.exists(), 0)) return;
-  __builtin_prefetch(found.cell);
-  __builtin_prefetch(reinterpret_cast<const char*>(found.cell) + kLine);
+  __builtin_prefetch(found.cell());
+  __builtin_prefetch(reinterpret_cast<const char*>(found.cell()) + kLine);
 }
 
 DhFrame* __dh_enter(const void* return_address) {
   DhFrame* const frame = __dh_hot.next_frame;
   frame->return_address = return_address;
   frame->context = 0;
-  frame->info = nullptr;
+  frame->has_variables = 0;
   __dh_hot.next_frame = frame + 1;
   return frame;
 }
@@ -197,6 +225,7 @@ DhFrame* __dh_enter_with_variables(const void* return_address, void* const* vari
   DhFrame* const frame = __dh_hot.next_frame;
   frame->return_address = return_address;
   frame->context = 0;
+  frame->has_variables = 1;
   frame->variables = variables;
   frame->info = info;
   __dh_hot.next_frame = frame + 1;

@@ -325,6 +325,8 @@ std::string plugin_options(const Request& request) {
   if (request.options.is_marked) text += ",marked";
   for (size_t i = 0; i < kOptimisationNames.size(); ++i)
     if (!request.options.enabled[i]) text.append(",-").append(kOptimisationNames[i]);
+  // What is compiled and linked at once may become a library without having been asked to be fit for that.
+  if (request.links && !request.links_executable) text += ",-direct";
   return text;
 }
 

@@ -103,7 +103,7 @@ class Wrappers(unittest.TestCase):
 
     def test_every_switch_off_finds_the_same(self):
         self.assert_race("-O2", "--deadheat-opt=-all,+inline")
-        for switch in ("escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline"):
+        for switch in ("escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline", "direct"):
             with self.subTest(switch):
                 self.assert_race("-O2", f"--deadheat-opt=-{switch}", lines=switch != "inline")
 
@@ -116,6 +116,10 @@ class Wrappers(unittest.TestCase):
         self.build("-c", "race.c", "-O1")
         self.build("race.o", "-o", "a.out", "-pthread")
         self.assertEqual(self.report_of()[0], 66)
+
+    def test_a_library_of_code_that_was_not_asked_to_be_fit_for_one(self):
+        (self.folder / "lib.c").write_text("void touch(int* at) {\n  ++*at;\n}\n")
+        self.build("-O1", "-shared", "lib.c", "-o", "lib.so")
 
     def test_a_race_in_a_library_loaded_late(self):
         (self.folder / "lib.c").write_text("int shared;\nvoid touch(int v) {\n  shared = v;\n}\n")

@@ -94,7 +94,7 @@ struct ThreadState {
   bool robust;        // has held a robust mutex
   bool finish_armed;  // thread_finishing() will be called
 };
-extern __thread ThreadState thread_state __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern __thread ThreadState thread_state __attribute__((visibility("hidden"), tls_model("local-exec")));
 
 uint32_t current_tid();
 

@@ -43,9 +43,8 @@ __attribute__((always_inline)) inline Way look_at(const volatile T* address, Pla
   if (__builtin_expect(thread == nullptr, 0)) return Way::kGeneral;
   if (__builtin_expect(is_set(&alone), 0)) return Way::kJustDo;
   if (__builtin_expect(!thread->may_be_quick() || at % sizeof(T) != 0, 0)) return Way::kGeneral;
-  DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
-  if (__builtin_expect(chunk == nullptr, 0)) return Way::kGeneral;
-  place->cell = chunk + cell_index(at);
+  place->cell = existing_cell(at);
+  if (__builtin_expect(place->cell == nullptr, 0)) return Way::kGeneral;
   place->seen = load_cell(place->cell);
   return carries_nothing(place->seen) ? Way::kQuiet : Way::kCarried;
 }
@@ -119,7 +118,7 @@ __attribute__((noinline, cold)) T compare_exchange_elsewhere(volatile T* address
 
 // Loads of the present label from locations that carry something, some of them: address and floor.
 constexpr unsigned kRecentLoads = 16;
-__thread uint64_t recent_loads[kRecentLoads] __attribute__((tls_model("initial-exec")));
+__thread uint64_t recent_loads[kRecentLoads] __attribute__((tls_model("local-exec")));
 
 // Where something is carried; again with kWait if somebody else has it.
 template <class T, bool kWait = false>
@@ -250,10 +249,9 @@ __attribute__((always_inline)) inline T atomic_load(const volatile T* address, i
   if constexpr (sizeof(T) <= 8) {
     auto const at = reinterpret_cast<uintptr_t>(address);
     const Thread* const thread = current_thread;
-    DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
-    if (__builtin_expect(thread == nullptr || chunk == nullptr, 0))
+    DhCell* const cell = existing_cell(at);
+    if (__builtin_expect(thread == nullptr || cell == nullptr, 0))
       return load_generally<T>(address, order, pc);
-    DhCell* const cell = chunk + cell_index(at);
     // Value first, then the halves: one that is an access says that nothing was carried when it was looked
     // at.
     T const value = plain_load(address);
@@ -372,7 +370,7 @@ namespace {
 struct Open {
   alignas(AtomicAccess) char storage[sizeof(AtomicAccess)];
 };
-__thread Open open_access __attribute__((tls_model("initial-exec")));
+__thread Open open_access __attribute__((tls_model("local-exec")));
 }  // namespace
 
 inline void* operator new(size_t, Open* at) { return at->storage; }

@@ -33,13 +33,13 @@ inline uintptr_t first_uncovered(uintptr_t at, uintptr_t end, bool write) {
   uint64_t const kind = write ? kDhWriteBit : 0;
   uint64_t const whole = kind | 0xff;
   while (at < end) {
-    const DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
-    if (chunk == nullptr) return at;
+    uintptr_t const entry = __dh_shadow[at >> kDhChunkBits];
+    if (entry == 0) return at;
     uintptr_t const chunk_end = (at & ~(kChunk - 1)) + kChunk;
     uintptr_t const stop = end < chunk_end ? end : chunk_end;
     uintptr_t batch_from = at;  // where the next batch is worth a try
     while (at < stop) {
-      const DhCell* const cell = chunk + ((at & (kChunk - 1)) >> 3);
+      const DhCell* const cell = dh_cell(entry, at & ~uintptr_t{7});
       if ((at & 7) == 0 && stop - at >= 8) {
         if (at >= batch_from && stop - at >= 8 * kBatch) {
           uint64_t any = 0;

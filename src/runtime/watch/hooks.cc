@@ -101,10 +101,9 @@ template <bool kWrite>
 __attribute__((always_inline)) inline bool in_long_cell(Thread* thread, const void* at, uint32_t size,
                                                         uintptr_t pc, uint64_t value) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
+  DhCell* const cell = existing_cell(address);
   uint64_t const mask = bytes_at(address, size);
-  if (chunk == nullptr || mask > 0xff) return false;
-  DhCell* const cell = chunk + cell_index(address);
+  if (cell == nullptr || mask > 0xff) return false;
   DhCell const seen = load_cell(cell);
   if (!is_fat(seen)) return false;
   Record access;
@@ -172,10 +171,9 @@ __attribute__((always_inline)) inline void write_not_alone(void* address, const 
 // done.
 template <bool kWrite>
 __attribute__((always_inline)) inline bool covered_across(uintptr_t address, uint32_t size) {
-  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
-  if (__builtin_expect(chunk == nullptr || (address ^ (address + size - 1)) >> kDhChunkBits != 0, 0))
+  const DhCell* cell = existing_cell(address);
+  if (__builtin_expect(cell == nullptr || (address ^ (address + size - 1)) >> kDhChunkBits != 0, 0))
     return false;
-  const DhCell* cell = chunk + cell_index(address);
   for (uint64_t mask = bytes_at(address, size); mask != 0; mask >>= 8, ++cell) {
     if (!is_covered(cell, __dh_hot.floor, (mask & 0xff) | (kWrite ? uint64_t{kDhWriteBit} : 0))) return false;
   }
@@ -318,9 +316,8 @@ __attribute__((always_inline)) inline uintptr_t end_private_life(Thread* thread,
   };
   do {
     uintptr_t const next = (at | 7) + 1;
-    DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
-    DhCell* const cell = chunk + cell_index(at);
-    if (__builtin_expect(chunk != nullptr, 1)) {
+    DhCell* const cell = existing_cell(at);
+    if (__builtin_expect(cell != nullptr, 1)) {
       DhCell const seen = load_halves(cell);
       uint64_t const h0 = seen.half[0];
       uint64_t const h1 = seen.half[1];
@@ -366,10 +363,9 @@ void __dh_end_of_life(void* address, size_t size) {
   if (is_set(&alone)) return;
   auto const at = reinterpret_cast<uintptr_t>(address);
   Thread* const thread = current_thread;
-  DhCell* const chunk = __dh_shadow[at >> kDhChunkBits];
-  if (!may_be_quick(thread) || chunk == nullptr) __attribute__
+  DhCell* cell = existing_cell(at);
+  if (!may_be_quick(thread) || cell == nullptr) __attribute__
     ((musttail)) return deadheat_end_of_life(address, size);
-  DhCell* cell = chunk + cell_index(at);
   if (__builtin_expect(((at | size) & 7) != 0, 0)) {
     bool const is_untouched = (cell->half[0] | cell->half[1]) == 0 && (at & 7) + size <= 8;
     if (is_untouched) return;

@@ -24,7 +24,7 @@
 namespace deadheat::lane {
 
 void (*deliver_pending_signals)() = nullptr;
-__thread uint32_t signals_pending __attribute__((tls_model("initial-exec"))) = 0;
+__thread uint32_t signals_pending __attribute__((tls_model("local-exec"))) = 0;
 
 using namespace deadheat::watch;
 
@@ -274,9 +274,9 @@ void forget(const volatile void* object) {
 // does not matter what stands there by now.)
 void lock_wanted(const void* lock, LockMode mode, Pc) {
   if (mode != LockMode::kExclusive) return;
-  const DhCell* const chunk = __dh_shadow[number(lock) >> kDhChunkBits];
-  if (chunk == nullptr) return;
-  const FatCell* const fat = quick::fat_of_lock(chunk + cell_index(number(lock)));
+  const DhCell* const cell = existing_cell(number(lock));
+  if (cell == nullptr) return;
+  const FatCell* const fat = quick::fat_of_lock(cell);
   if (fat == nullptr) return;
   platform::want_line(lock);
   platform::want_line(fat);

@@ -157,7 +157,7 @@ void LibraryFrames::push(Thread* thread, uintptr_t pc, const void* frame_address
     DhFrame* const pushed = hot->next_frame++;
     pushed->return_address = reinterpret_cast<const void*>(chain.pcs[i]);
     pushed->context = 0;
-    pushed->info = nullptr;
+    pushed->has_variables = 0;
   }
 }
 

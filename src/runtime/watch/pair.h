@@ -58,7 +58,7 @@ __attribute__((always_inline)) inline bool quickest_first_pair(Thread* thread, u
   quick::want_lines<true>(cell);
   quick::Place place;
   if (!quick::find_place(thread, pc, pair::kSite<true>, &place)) return false;
-  auto* const chunk = reinterpret_cast<Chunk*>(__dh_shadow[address >> kDhChunkBits]);
+  Chunk* const chunk = existing_chunk(address);
   size_t const index = cell_index(address);
   note_touched(chunk, index);
   note_touched(chunk, index + 1);

@@ -17,8 +17,8 @@ namespace {
 
 // Of its own chunk, which the other one of the pair may have made just now.
 const DhCell* cell_of(uintptr_t granule) {
-  const DhCell* const chunk = __dh_shadow[granule >> kDhChunkBits];
-  return chunk != nullptr ? chunk + cell_index(granule) : nullptr;
+  uintptr_t const chunk = __dh_shadow[granule >> kDhChunkBits];
+  return chunk != 0 ? dh_cell(chunk, granule) : nullptr;
 }
 
 __attribute__((noinline, preserve_most)) void read_one(uintptr_t granule, uintptr_t pc) {

@@ -184,9 +184,8 @@ __attribute__((always_inline)) inline Change change_of(const Thread* thread, uin
 // Does an access of the current thread lie within one granule, and is it covered? `kind`: 0 or kDhWriteBit.
 inline bool is_covered_in_granule(uintptr_t address, size_t size, uint64_t kind) {
   if ((address & 7) + size > 8) return false;
-  const DhCell* const chunk = __dh_shadow[address >> kDhChunkBits];
-  return chunk != nullptr &&
-         is_covered(chunk + cell_index(address), __dh_hot.floor, bytes_at(address, size) | kind);
+  const DhCell* const cell = existing_cell(address);
+  return cell != nullptr && is_covered(cell, __dh_hot.floor, bytes_at(address, size) | kind);
 }
 
 // What is known of the place of an access, by way of the table; null if that is impossible.
@@ -398,8 +397,7 @@ __attribute__((always_inline)) inline bool quickest_first_write(Thread* thread, 
   quick::want_lines<true>(cell);
   quick::Place place;
   if (!quick::find_place(thread, pc, kHookSite | kWriteSite, &place)) return false;
-  auto* const chunk = reinterpret_cast<Chunk*>(__dh_shadow[address >> kDhChunkBits]);
-  note_touched(chunk, cell_index(address));
+  note_touched(existing_chunk(address), cell_index(address));
   return quick::store(
       thread, cell, {},
       {{thread->hot->floor | kDhWriteBit | mask | place.alone_in_half[0], place.alone_in_half[1]}});
@@ -414,9 +412,8 @@ __attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintp
   uint64_t mask = bytes_at(address, size);
   for (uintptr_t granule = address & ~uintptr_t{7}; mask != 0; mask >>= 8, granule += 8) {
     uint64_t const bytes = mask & 0xff;
-    DhCell* const chunk = __dh_shadow[granule >> kDhChunkBits];
-    if (chunk == nullptr) return false;
-    DhCell* const cell = chunk + cell_index(granule);
+    DhCell* const cell = existing_cell(granule);
+    if (cell == nullptr) return false;
     uint64_t const need = bytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
     if (is_covered(cell, thread->hot->floor, need)) continue;
     quick::want_lines<kWrite>(cell);

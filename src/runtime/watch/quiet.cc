@@ -25,7 +25,7 @@ constexpr uint32_t site_of_size(unsigned size) {
 }
 
 // Pairs of stacks whose first is the one of that place.
-__thread SamePlaces first_places __attribute__((tls_model("initial-exec")));
+__thread SamePlaces first_places __attribute__((tls_model("local-exec")));
 
 // What counters come to: the access that stands first, made again, at the same place, with a later label,
 // beside nothing or another atomic one. Then only the label changes.
@@ -344,7 +344,7 @@ __attribute__((always_inline)) inline uint64_t load_recorded(Thread* thread, uin
 // Loads of the present label from long cells, some of them: address and floor. The first one is not covered,
 // usually, but the next ones are, and take no lock.
 constexpr unsigned kRecentLoads = 16;
-__thread uint64_t recent_loads[kRecentLoads] __attribute__((tls_model("initial-exec")));
+__thread uint64_t recent_loads[kRecentLoads] __attribute__((tls_model("local-exec")));
 
 template <class T>
 __attribute__((noinline)) uint64_t load_slowly(uintptr_t address, Operation what, uintptr_t pc, DhCell* cell);

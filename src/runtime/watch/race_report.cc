@@ -171,7 +171,7 @@ void search_stack(const Thread* thread, StackSearch* s) {
   if (end < thread->frames || end > thread->frames_end) return;
   for (const DhFrame* f = end; f-- > thread->frames;) {
     const DhFrameInfo* const info = f->info;
-    if (info == nullptr) continue;
+    if (f->has_variables == 0 || info == nullptr) continue;
     for (unsigned i = 0; i < info->count; ++i) {
       uint64_t at = 0;
       if (!peek(reinterpret_cast<uintptr_t>(&f->variables[i]), sizeof at, &at)) break;

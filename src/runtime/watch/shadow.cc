@@ -6,7 +6,7 @@
 #include "runtime/watch/sync.h"
 #include "runtime/watch/thread.h"
 
-DhCell* __dh_shadow[1u << kDhDirectoryBits];
+uintptr_t __dh_shadow[1u << kDhDirectoryBits];
 
 namespace deadheat::watch {
 
@@ -80,13 +80,13 @@ Chunk* make_chunk(uintptr_t index) {
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_NOHUGEPAGE);
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_DONTDUMP);
   fresh->behind = {{kDhLongBit, 0}};
-  DhCell* expected = nullptr;
-  if (__atomic_compare_exchange_n(&__dh_shadow[index], &expected, fresh->cells, false, __ATOMIC_ACQ_REL,
-                                  __ATOMIC_ACQUIRE)) {
+  uintptr_t expected = 0;
+  if (__atomic_compare_exchange_n(&__dh_shadow[index], &expected, entry_of(fresh, index), false,
+                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     return fresh;
   }
   platform::sys_munmap(fresh, sizeof(Chunk));
-  return reinterpret_cast<Chunk*>(expected);
+  return chunk_at(expected, index);
 }
 
 void release_fat(FatCell* fat) {

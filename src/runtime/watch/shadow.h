@@ -45,10 +45,23 @@ struct Chunk {
 };
 inline constexpr size_t kChunkBlocks = kChunkCells / kCellsPerBlock;
 
+// Of a number in the directory (abi.h); null if it is 0.
+inline Chunk* chunk_at(uintptr_t entry, uintptr_t index) {
+  return entry != 0 ? reinterpret_cast<Chunk*>(dh_cell(entry, index << kDhChunkBits)) : nullptr;
+}
+inline uintptr_t entry_of(const Chunk* chunk, uintptr_t index) {
+  return reinterpret_cast<uintptr_t>(chunk->cells) - 2 * (index << kDhChunkBits) - 1;
+}
+// The cell of an address; null if it has no chunk. REQUIRES: an address of user space.
+__attribute__((always_inline)) inline DhCell* existing_cell(uintptr_t address) {
+  uintptr_t const entry = __dh_shadow[address >> kDhChunkBits];
+  return __builtin_expect(entry != 0, 1) ? dh_cell(entry, address & ~uintptr_t{7}) : nullptr;
+}
+
 inline Chunk* existing_chunk(uintptr_t address) {
   uintptr_t const index = address >> kDhChunkBits;
   if (index >= (uintptr_t{1} << kDhDirectoryBits)) return nullptr;
-  return reinterpret_cast<Chunk*>(__atomic_load_n(&__dh_shadow[index], __ATOMIC_ACQUIRE));
+  return chunk_at(__atomic_load_n(&__dh_shadow[index], __ATOMIC_ACQUIRE), index);
 }
 
 __attribute__((noinline, cold)) Chunk* make_chunk_for(uintptr_t address);

@@ -18,7 +18,7 @@ namespace {
 DhFrame unclaimed_frames[1 << 16];
 }  // namespace
 
-__thread DhHot __dh_hot = {0, unclaimed_frames};
+__thread DhHot __dh_hot = {0, unclaimed_frames, 0xff, kDhWriteBit | 0xff};
 
 namespace deadheat::watch {
 
@@ -28,7 +28,7 @@ bool gate_closed = false;
 
 namespace {
 
-__thread bool thread_over __attribute__((tls_model("initial-exec")));
+__thread bool thread_over __attribute__((tls_model("local-exec")));
 bool initialised;
 
 using platform::SpinGuard;
@@ -238,7 +238,7 @@ void own_handle(Thread* thread) {
   thread->handle_known = true;
 }
 
-__thread Thread* home __attribute__((tls_model("initial-exec")));
+__thread Thread* home __attribute__((tls_model("local-exec")));
 
 void bind(Thread* thread) {
   home = thread;
@@ -285,7 +285,7 @@ void Inside::deliver() {
 void Thread::publish_floor() {
   if (hot == nullptr) return;
   bool const inline_filter = spans_filter() && !platform::options().count;
-  hot->floor = inline_filter ? epoch().bits() << kDhEpochShift : kNoFloor;
+  dh_set_floor(hot, inline_filter ? epoch().bits() << kDhEpochShift : kNoFloor);
   update_quick();
 }
 

@@ -138,7 +138,7 @@ struct Thread {
   // After anything that may have changed the label.
   void publish_floor();
   // The same while accesses are neither ignored nor counted. REQUIRES: not_quick is 0.
-  void publish_quick_floor() { hot->floor = epoch().bits() << kDhEpochShift; }
+  void publish_quick_floor() { dh_set_floor(hot, epoch().bits() << kDhEpochShift); }
   void learnt() { ++version; }
   // After a change of what is ignored, or of the floor.
   void update_quick() {
@@ -156,7 +156,7 @@ struct Thread {
   }
 };
 
-extern __thread Thread* current_thread __attribute__((tls_model("initial-exec")));
+extern __thread Thread* current_thread __attribute__((tls_model("local-exec")));
 
 // Registers a thread that the runtime never saw start. Null before the runtime is initialised and after the
 // thread's end.
