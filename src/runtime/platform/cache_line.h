@@ -13,4 +13,9 @@ __attribute__((always_inline)) inline void want_line(const void* address) {
   __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 }
 
+// The same, to be read: who else has it keeps it.
+__attribute__((always_inline)) inline void want_to_read_line(const void* address) {
+  __builtin_prefetch(address, 0, 3);
+}
+
 }  // namespace deadheat::platform

@@ -256,6 +256,28 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   return at;
 }
 
+// A write of whole granules leaves nothing of what it is ordered after: their cells become the same one,
+// `next`, whatever stood there. Returns where that is not so, or where the last of them ends. REQUIRES: `at`
+// is a multiple of 8, and in `chunk`.
+uintptr_t overwrite(const Thread* thread, const DhCell& next, Chunk* chunk, uintptr_t at, uintptr_t stop) {
+  uint64_t const floor = thread->hot->floor;
+  DhCell last = next;  // what was asked about last; `next` itself may be overwritten by itself
+  size_t index = cell_index(at);
+  for (; stop - at >= 8; at += 8, ++index) {
+    DhCell* const cell = &chunk->cells[index];
+    platform::want_line(cell + kLinesAhead * kCellsOfLine);
+    DhCell const old = load_halves(cell);
+    if (!is_same(old, last)) {
+      if (missing_in(old.half[0], floor, 0xff | kDhWriteBit) == 0) continue;
+      if (!quick::is_superseded(thread, old)) break;
+      last = old;
+    }
+    if (old.half[0] == 0) note_touched(chunk, index);
+    if (!compare_and_swap_cell(cell, old, next)) break;
+  }
+  return at;
+}
+
 // How many of `count` whole granules from `cell` on are covered: what a loop that runs again over the same
 // memory asks, joined into one range, so it is as short as it can be. Only the halves where such a range
 // stands are looked at: a write's in the first, a read's in either.
@@ -485,8 +507,15 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         s.access.mask = mask;
         s.repeatable = false;
       }
-      note_touched(chunk, index);
       bool const is_quick = thread->hot->floor != kNoFloor;
+      if (is_quick && s.access.write != 0 && mask == 0xff) {
+        DhCell const alone = with_shape(thread->hot->floor | kDhWriteBit | 0xff, 0, site.alone);
+        at = overwrite(thread, alone, chunk, granule, stop);
+        recorded |= at != granule;
+        if (at != granule) continue;
+        at = next;
+      }
+      note_touched(chunk, index);
       if (is_quick && step_quickly(thread, cell, site, &s))
         recorded = true;
       else

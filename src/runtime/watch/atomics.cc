@@ -265,6 +265,7 @@ __attribute__((always_inline)) inline T atomic_load(const volatile T* address, i
     if (__builtin_expect(is_set(&alone), 0)) return value;
     if (__builtin_expect(!thread->may_be_quick() || at % sizeof(T) != 0, 0))
       return load_generally<T>(address, order, pc);
+    if constexpr (sizeof(T) == sizeof(void*)) want_what_is_at(value);
     if (quiet) return static_cast<T>(quiet_load<T>(at, what, pc, cell));
     return load_carried<T>(address, order, pc, cell);
   } else {

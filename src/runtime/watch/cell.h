@@ -96,6 +96,10 @@ constexpr uint64_t slot_of(uint64_t half) { return half >> (64 - kDhSlotBits); }
 
 constexpr uint64_t kHalfShape = ((uint64_t{1} << kHalfShapeBits) - 1) << kHalfShapeShift;
 
+constexpr bool is_same(const DhCell& a, const DhCell& b) {
+  return ((a.half[0] ^ b.half[0]) | (a.half[1] ^ b.half[1])) == 0;
+}
+
 constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
   constexpr uint32_t kLow = (1u << kHalfShapeBits) - 1;
   return {{(first & ~kHalfShape) | (static_cast<uint64_t>(shape >> kHalfShapeBits) << kHalfShapeShift),

@@ -36,18 +36,6 @@ __attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, c
   return compare_and_swap_cell(cell, old_first, next) && compare_and_swap_cell(cell + 1, old_second, next);
 }
 
-constexpr bool is_same(const DhCell& a, const DhCell& b) {
-  return ((a.half[0] ^ b.half[0]) | (a.half[1] ^ b.half[1])) == 0;
-}
-
-// Does a plain write of all bytes leave nothing of the cell? What it is ordered after, it supersedes
-// (quick::left_of).
-__attribute__((always_inline)) inline bool supersedes(const Thread* thread, const DhCell& cell) {
-  return (cell.half[0] & kDhLongBit) == 0 &&
-         ((cell.half[0] & 0xff) == 0 || quick::ordered(thread, cell.half[0])) &&
-         ((cell.half[1] & 0xff) == 0 || quick::ordered(thread, cell.half[1]));
-}
-
 }  // namespace pair
 
 // Two writes of granules that nobody has touched since their memory was new, or their variable
@@ -74,8 +62,8 @@ __attribute__((always_inline)) inline bool quickest_write_pair(Thread* thread, D
   DhCell const second = load_halves(cell + 1);
   // Of a cell that is 0 its page may have to be marked: rare, if the other one is not 0.
   if (first.half[0] == 0 || second.half[0] == 0) return false;
-  if (!pair::supersedes(thread, first)) return false;
-  if (!pair::is_same(first, second) && !pair::supersedes(thread, second)) return false;
+  if (!quick::is_superseded(thread, first)) return false;
+  if (!is_same(first, second) && !quick::is_superseded(thread, second)) return false;
   quick::Place place;
   if (!quick::find_place(thread, pc, pair::kSite<true>, &place)) return false;
   return pair::store(
@@ -87,7 +75,7 @@ __attribute__((always_inline)) inline bool quickest_write_pair(Thread* thread, D
 __attribute__((always_inline)) inline bool quickest_read_pair(Thread* thread, uintptr_t address, DhCell* cell,
                                                               uintptr_t pc) {
   DhCell const old = load_halves(cell);
-  if (!pair::is_same(old, load_halves(cell + 1)) || (old.half[0] & kDhLongBit) != 0 ||
+  if (!is_same(old, load_halves(cell + 1)) || (old.half[0] & kDhLongBit) != 0 ||
       (old.half[0] | old.half[1]) == 0) {
     return false;
   }

@@ -229,6 +229,13 @@ __attribute__((always_inline)) inline bool find_place(const Thread* thread, uint
   return false;
 }
 
+// Does a plain write of all bytes leave nothing of the cell? What it is ordered after, it supersedes
+// (left_of).
+__attribute__((always_inline)) inline bool is_superseded(const Thread* thread, const DhCell& cell) {
+  return (cell.half[0] & kDhLongBit) == 0 && ((cell.half[0] & 0xff) == 0 || ordered(thread, cell.half[0])) &&
+         ((cell.half[1] & 0xff) == 0 || ordered(thread, cell.half[1]));
+}
+
 // The halves `first` and `second` with the pair of stacks that follows from `old`; false if that is not in
 // the table.
 __attribute__((always_inline)) inline bool find_pair(const Thread* thread, const DhCell& old, uint32_t how,

@@ -121,6 +121,20 @@ void clear_cell(DhCell* cell) {
   }
 }
 
+// The allocator has just given the memory out: only a stray access could interfere, and who has long or noted
+// cells there.
+void clear_in_page(DhCell* cell, const DhCell* end) {
+  constexpr uint64_t kNoted = uint64_t{kNoClock} << kDhEpochShift;  // of what is noted, and no label
+  for (; cell != end; ++cell) {
+    auto const [h0, h1] = load_halves(cell).half;
+    if ((h0 | h1) == 0) continue;
+    if (__builtin_expect((h0 & (kDhLongBit | kNoted)) == 0 && (h1 & kNoted) == 0, 1))
+      store_cell(cell, {});
+    else
+      clear_cell(cell);
+  }
+}
+
 // Longer runs of whole pages are given back instead of zeroed. Where the memory is about to be used, that
 // must be long: getting a page back costs more than zeroing it.
 constexpr size_t worth_returning(MemoryIs memory) { return memory == MemoryIs::kInUse ? 512 : 32; }
@@ -386,17 +400,11 @@ void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
     size_t const whole_last = last / kPageCells;
     size_t const edge = whole_first < whole_last ? whole_first * kPageCells : last;
     auto const clear_cells = [chunk](size_t from, size_t to) {
-      for (size_t i = from; i < to; ++i) {
-        if (!is_written(chunk, i / kPageCells)) {
-          i |= kPageCells - 1;
-          continue;
-        }
-        DhCell* const cell = &chunk->cells[i];
-        if ((cell->half[0] | cell->half[1]) == 0) continue;
-        if (may_be_changed_by_others(*cell))
-          clear_cell(cell);
-        else
-          store_cell(cell, {});  // the allocator has just given it out: only a stray access could interfere
+      while (from < to) {
+        size_t const page_end = (from | (kPageCells - 1)) + 1;
+        size_t const until = page_end < to ? page_end : to;
+        if (is_written(chunk, from / kPageCells)) clear_in_page(&chunk->cells[from], &chunk->cells[until]);
+        from = until;
       }
     };
     clear_cells(first, edge);

@@ -89,6 +89,17 @@ inline void note_may_be_long(Chunk* chunk, const DhCell* cell) {
                    __ATOMIC_RELAXED);
 }
 
+// A pointer that is read is followed next, nearly always: lists, trees and tables wait for what it points to
+// and then for the cells of that, one after the other. Asked for here, both come while the read itself is
+// looked at. `value` may be no pointer: what has no shadow is not asked for.
+__attribute__((always_inline)) inline void want_what_is_at(uint64_t value) {
+  if (__builtin_expect(value >> (kDhChunkBits + kDhDirectoryBits) != 0, 0)) return;
+  const DhCell* const cell = existing_cell(value);
+  if (cell == nullptr) return;
+  platform::want_to_read_line(reinterpret_cast<const void*>(value));
+  platform::want_to_read_line(cell);
+}
+
 // The memory is new: whatever was known of these bytes is forgotten.
 enum class MemoryIs { kInUse, kGone };
 void clear_shadow(uintptr_t address, size_t size, MemoryIs memory = MemoryIs::kInUse);
