@@ -30,12 +30,17 @@ struct Remembered {
   uintptr_t library_pc[kDepth];   // the first ones; then the one in the program, then `innermost`
 };
 constexpr unsigned kRememberedBits = 12;
-Remembered remembered[1u << kRememberedBits];
+// Entries that are looked through for one call: unwinding takes as long as a hundred look-ups, so that two
+// places must not take each other's entry in turn. They may also be of one call that is reached in several
+// ways within the library.
+constexpr unsigned kWays = 4;
+using Set = Remembered[kWays];
+Set remembered[(1u << kRememberedBits) / kWays];
 
-Remembered& entry_for(uintptr_t pc, uintptr_t from, uintptr_t innermost) {
+Set& entries_for(uintptr_t pc, uintptr_t from, uintptr_t innermost) {
   uint64_t const h =
       (pc * 0x9E3779B97F4A7C15ull) ^ (from * 0xD6E8FEB86659FD93ull) ^ (innermost * 0xC2B2AE3D27D4EB4Full);
-  return remembered[(h ^ h >> 29) * 0x9E3779B97F4A7C15ull >> (64 - kRememberedBits)];
+  return remembered[((h ^ h >> 29) * 0x9E3779B97F4A7C15ull >> (64 - kRememberedBits)) / kWays];
 }
 
 // The return addresses from `pc` to the innermost function's own, innermost first.
@@ -74,7 +79,24 @@ Known recall(const Remembered& entry, uintptr_t pc, uintptr_t from, uintptr_t in
   return Known::kYes;
 }
 
-void remember(Remembered& entry, Remembered& found) {
+Known recall_any(const Set& entries, uintptr_t pc, uintptr_t from, uintptr_t innermost, const char* frame,
+                 Chain* chain) {
+  for (const Remembered& entry : entries) {
+    Known const known = recall(entry, pc, from, innermost, frame, chain);
+    if (known != Known::kNo) return known;
+  }
+  return Known::kNo;
+}
+
+// In place of the one that was written least often, so that they take turns.
+void remember(Set& entries, Remembered& found) {
+  Remembered* least = entries;
+  for (Remembered& other : entries) {
+    if (__atomic_load_n(&other.version, __ATOMIC_RELAXED) <
+        __atomic_load_n(&least->version, __ATOMIC_RELAXED))
+      least = &other;
+  }
+  Remembered& entry = *least;
   uint32_t version = __atomic_load_n(&entry.version, __ATOMIC_RELAXED);
   if ((version & 1) != 0 || !__atomic_compare_exchange_n(&entry.version, &version, version + 1, false,
                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -138,9 +160,9 @@ void LibraryFrames::push(Thread* thread, uintptr_t pc, const void* frame_address
   auto const innermost = reinterpret_cast<uintptr_t>(hot->next_frame[-1].return_address);
   auto const from = reinterpret_cast<uintptr_t>(from_address);
   const auto* const frame = static_cast<const char*>(frame_address);
-  Remembered& entry = entry_for(pc, from, innermost);
+  Set& entries = entries_for(pc, from, innermost);
   Chain chain;
-  Known const known = recall(entry, pc, from, innermost, frame, &chain);
+  Known const known = recall_any(entries, pc, from, innermost, frame, &chain);
   if (known == Known::kNothingThere) return;
   if (known == Known::kNo) {
     Remembered found{};
@@ -149,7 +171,7 @@ void LibraryFrames::push(Thread* thread, uintptr_t pc, const void* frame_address
     found.innermost = innermost;
     bool const is_there = walk(pc, innermost, frame, &chain, &found);
     if (!is_there) found.count = 0;
-    remember(entry, found);
+    remember(entries, found);
     if (!is_there) return;
   }
   // Outermost first. The first of the chain is the access's own, the last one has its frame already.
