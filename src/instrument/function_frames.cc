@@ -137,32 +137,45 @@ Value* FunctionFrames::enter(Function& function, ArrayRef<AllocaInst*> escaping)
                      {return_address, addresses, describe(function, variables)});
 }
 
-void FunctionFrames::end_life(AllocaInst& variable, Instruction& before) {
+void FunctionFrames::end(StringRef hook, AllocaInst& variable, Instruction& before) {
   IRBuilder<> builder(&before);
   builder.SetCurrentDebugLocation(location_of(before));
   const DataLayout& layout = before.getDataLayout();
   Value* size = builder.getInt64(layout.getTypeAllocSize(variable.getAllocatedType()).getFixedValue());
   if (variable.isArrayAllocation())
     size = builder.CreateMul(size, builder.CreateZExtOrTrunc(variable.getArraySize(), builder.getInt64Ty()));
-  hooks_.call(builder, "__dh_end_of_life", {&variable, size});
+  hooks_.call(builder, hook, {&variable, size});
 }
 
-void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escaping) {
+void FunctionFrames::end_scopes(AllocaInst& kept) {
+  for (User* user : make_early_inc_range(kept.users())) {
+    auto* const marker = dyn_cast<LifetimeIntrinsic>(user);
+    if (!marker) continue;
+    if (marker->getIntrinsicID() == Intrinsic::lifetime_end) end("__dh_end_of_scope", kept, *marker);
+    // Nothing else may have its place in the frame.
+    marker->eraseFromParent();
+  }
+}
+
+void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escaping,
+                               const KeptVariables& kept) {
+  constexpr StringRef kLife = "__dh_end_of_life";
   SmallVector<Instruction*, 8> const leaving = exits(function);
   SmallVector<Instruction*, 4> restores;
   std::optional<DominatorTree> dominators;
   for (AllocaInst* variable : escaping) {
+    if (kept.contains(variable)) end_scopes(*variable);
     SmallVector<Instruction*, 4> scope_ends;
     for (User* user : variable->users())
       if (auto* marker = dyn_cast<IntrinsicInst>(user);
           marker && marker->getIntrinsicID() == Intrinsic::lifetime_end)
         scope_ends.push_back(marker);
     if (!scope_ends.empty()) {
-      for (Instruction* end : scope_ends) end_life(*variable, *end);
+      for (Instruction* scope_end : scope_ends) end(kLife, *variable, *scope_end);
       continue;
     }
     if (variable->isStaticAlloca()) {
-      for (Instruction* exit : leaving) end_life(*variable, *exit);
+      for (Instruction* exit : leaving) end(kLife, *variable, *exit);
       continue;
     }
     // Variable-sized: gone where the stack is cut back, or where the function ends after it.
@@ -181,16 +194,16 @@ void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escapin
       // A save taken after the variable was made does not end it.
       const auto* save = dyn_cast<Instruction>(cast<CallBase>(restore)->getArgOperand(0));
       if (!is_after(restore) || (save && dominators->dominates(variable, save))) continue;
-      end_life(*variable, *restore);
+      end(kLife, *variable, *restore);
       restored = true;
     }
     if (restored) continue;
     for (Instruction* exit : leaving)
-      if (is_after(exit)) end_life(*variable, *exit);
+      if (is_after(exit)) end(kLife, *variable, *exit);
   }
 }
 
-void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping) {
+void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping, const KeptVariables& kept) {
   ++statistics_.frames;
   SmallVector<Instruction*, 8> landings;
   for (Instruction& instruction : instructions(function)) {
@@ -208,7 +221,7 @@ void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping) {
     builder.SetCurrentDebugLocation(location_of(*landing));
     hooks_.call(builder, "__dh_resume", {frame});
   }
-  end_lives(function, escaping);
+  end_lives(function, escaping, kept);
   for (Instruction* exit : exits(function)) {
     IRBuilder<> builder(exit);
     builder.SetCurrentDebugLocation(location_of(*exit));

@@ -4,7 +4,8 @@
 // exception that lands, and a call that returns twice, come back from frames that never left: `__dh_resume`
 // makes this function's frame the innermost again. Variables whose address escapes are described in the frame
 // (name, file, line, size), so that a report can name a stack variable of another thread; their lives end
-// with their scope (`llvm.lifetime.end`) where the compiler kept it, else with the function.
+// with their scope (`llvm.lifetime.end`) where the compiler kept it, else with the function. What
+// kept_variables.h finds is asked after at the end of its scope, and ends with the function.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -12,6 +13,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "instrument/hooks.h"
+#include "instrument/kept_variables.h"
 #include "instrument/statistics.h"
 
 namespace deadheat::instrument {
@@ -24,12 +26,14 @@ class FunctionFrames {
   static bool has_calls(const llvm::Function& function);
 
   // REQUIRES: everything else in the function is instrumented already.
-  void run(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping);
+  void run(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping, const KeptVariables& kept);
 
  private:
   llvm::Value* enter(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping);
-  void end_lives(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping);
-  void end_life(llvm::AllocaInst& variable, llvm::Instruction& before);
+  void end_lives(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping,
+                 const KeptVariables& kept);
+  void end_scopes(llvm::AllocaInst& kept);
+  void end(llvm::StringRef hook, llvm::AllocaInst& variable, llvm::Instruction& before);
   llvm::Constant* describe(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> variables);
 
   Hooks& hooks_;

@@ -12,6 +12,7 @@
 #include "instrument/function_view.h"
 #include "instrument/hooks.h"
 #include "instrument/inline_hooks.h"
+#include "instrument/kept_variables.h"
 #include "instrument/loop_accesses.h"
 #include "instrument/module_setup.h"
 #include "instrument/neighbouring_accesses.h"
@@ -62,6 +63,7 @@ class ModuleInstrumenter {
     EscapeAnalysis escapes(thread_locals_, analyses_.getResult<AAManager>(function));
     AccessList accesses = accesses_.collect(function, escapes, options_.is_on(Optimisation::kEscape));
     const SmallVector<AllocaInst*, 8> escaping = escaping_variables(function, escapes);
+    const KeptVariables kept = variables_to_keep(function, escaping);
     const bool has_calls = FunctionFrames::has_calls(function);
 
     const uint64_t checks = statistics_.checks;
@@ -70,7 +72,7 @@ class ModuleInstrumenter {
     const bool has_atomics = atomics_.run(function);
     if (!has_calls && !has_atomics && statistics_.checks == checks) return false;
     follow_prefetches(function, hooks_);
-    frames_.run(function, escaping);
+    frames_.run(function, escaping, kept);
     drop_untrue_attributes(function);
     return true;
   }
@@ -78,6 +80,11 @@ class ModuleInstrumenter {
   Hooks& hooks() { return hooks_; }
 
  private:
+  KeptVariables variables_to_keep(Function& function, ArrayRef<AllocaInst*> escaping) {
+    if (escaping.empty() || !options_.is_on(Optimisation::kScopes)) return {};
+    return kept_variables(function, escaping, analyses_.getResult<LoopAnalysis>(function));
+  }
+
   // Takes away checks that cannot show anything new. The order matters only for how much each finds: a
   // removed check is always covered by one that stays.
   void optimise(const FunctionView& view) {

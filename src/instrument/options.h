@@ -22,6 +22,7 @@ enum class Optimisation {
   kNeighbours,  // neighbouring accesses of one line of a block become one check
   kLoops,       // accesses of a counted loop become one check before the loop
   kSyncFree,    // calls to functions without synchronisation end nothing
+  kScopes,      // variables of a loop's body keep what is known of them from round to round
   kInline,      // hot hooks are inlined
   kDirect,      // what will be part of an executable addresses the runtime, which is, directly (watch lane)
   kVersions,    // functions in two versions (monitor lane)
@@ -29,7 +30,8 @@ enum class Optimisation {
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Optimisation::kCount)> kOptimisationNames =
-    {"escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline", "direct", "versions"};
+    {"escape",   "readwrite", "dominated", "neighbours", "loops",
+     "syncfree", "scopes",    "inline",    "direct",     "versions"};
 
 struct Options {
   std::string mode = "watch";

@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 6u
+#define DEADHEAT_ABI_VERSION 7u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -142,6 +142,9 @@ DH_HOOK void __dh_resume(DhFrame* frame);
 
 // A variable whose address escaped ends its life here (function exit, or end of its scope in a loop).
 DH_HOOK void __dh_end_of_life(void* address, size_t size);
+// The same of one that is written whole before anything else happens to it, and ends with the function: what
+// is known of it is kept if nobody else was there.
+DH_HOOK void __dh_end_of_scope(void* address, size_t size);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Plain accesses. Sizes 1, 2, 4, 8 have hooks of their own, and so have two neighbouring accesses of 8 bytes

@@ -31,7 +31,7 @@ EXIT_FINDINGS = 66
 NOT_RECORDED = ["race/process_fork_child.c", "race/fiber_lock.c", "race/fiber_switch.c", "norace/fiber_switch.c", "race/fiber_moves.c",
                 "norace/fiber_moves.c", "race/heap_second_free.c", "race/cxx_library_call.cc", "norace/cxx_regex.cc"]
 MOST_COMPLAINTS = 4  # in the table of differences, for one program
-SWITCHES = ["escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline", "direct"]
+SWITCHES = ["escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "scopes", "inline", "direct"]
 
 
 def run_process(command, timeout, env=None):

@@ -103,7 +103,7 @@ class Wrappers(unittest.TestCase):
 
     def test_every_switch_off_finds_the_same(self):
         self.assert_race("-O2", "--deadheat-opt=-all,+inline")
-        for switch in ("escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "inline", "direct"):
+        for switch in ("escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "scopes", "inline", "direct"):
             with self.subTest(switch):
                 self.assert_race("-O2", f"--deadheat-opt=-{switch}", lines=switch != "inline")
 

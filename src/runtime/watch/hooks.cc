@@ -358,37 +358,73 @@ DH_C __attribute__((noinline)) void deadheat_end_of_life(void* address, size_t s
   if (__builtin_expect(at < end, 0)) end_shared_life(at, end, DH_PC);
 }
 
-// Most variables are whole granules of one chunk, or one that was never touched. What end_private_life asks
-// of a cell is then one comparison. Granules that were ended before one that must be left to the other
-// function are 0 there.
-void __dh_end_of_life(void* address, size_t size) {
-  if (is_set(&alone)) return;
+namespace {
+// What is 0 in the difference of a half that shows an access of this thread and its slot.
+constexpr uint64_t kSlotAndLong = ~uint64_t{0} << (64 - kDhSlotBits) | kDhLongBit;
+
+uint64_t own_slot(const Thread* thread) { return static_cast<uint64_t>(thread->slot) << (64 - kDhSlotBits); }
+
+// Is there nothing but accesses of the thread of `own`? Of a cell that is 0, too.
+__attribute__((always_inline)) inline bool is_own(const DhCell& cell, uint64_t own) {
+  auto const [h0, h1] = cell.half;
+  if (__builtin_expect(((h0 ^ own) & kSlotAndLong) != 0, 0)) return (h0 | h1) == 0;
+  return (h1 & 0xff) == 0 || slot_of(h1 ^ own) == 0;
+}
+}  // namespace
+
+// Most variables are whole granules of one chunk. What end_private_life asks of a cell is then one
+// comparison. Granules that were ended before one that must be left to the other function are 0 there.
+// REQUIRES: there is a chunk; `address` and `size` are multiples of 8.
+DH_C __attribute__((noinline)) void deadheat_end_of_granules(void* address, size_t size) {
   auto const at = reinterpret_cast<uintptr_t>(address);
   Thread* const thread = current_thread;
   DhCell* cell = existing_cell(at);
-  if (!may_be_quick(thread) || cell == nullptr) __attribute__
+  if (!may_be_quick(thread)) __attribute__
     ((musttail)) return deadheat_end_of_life(address, size);
-  if (__builtin_expect(((at | size) & 7) != 0, 0)) {
-    bool const is_untouched = (cell->half[0] | cell->half[1]) == 0 && (at & 7) + size <= 8;
-    if (is_untouched) return;
-    __attribute__((musttail)) return deadheat_end_of_life(address, size);
-  }
   DhCell* const last = cell + size / 8;
-  uint64_t const own = static_cast<uint64_t>(thread->slot) << (64 - kDhSlotBits);
-  constexpr uint64_t kSlotAndLong = ~uint64_t{0} << (64 - kDhSlotBits) | kDhLongBit;
+  uint64_t const own = own_slot(thread);
   for (; cell < last; ++cell) {
     DhCell const seen = load_halves(cell);
-    uint64_t const h0 = seen.half[0];
-    uint64_t const h1 = seen.half[1];
-    if ((h0 | h1) == 0) continue;
+    if ((seen.half[0] | seen.half[1]) == 0) continue;
     // Behind the chunk's last cell stands a long one.
-    bool const is_own = ((h0 ^ own) & kSlotAndLong) == 0 && ((h1 & 0xff) == 0 || slot_of(h1) == thread->slot);
-    if (__builtin_expect(!is_own, 0)) break;
+    if (__builtin_expect(!is_own(seen, own), 0)) break;
     thread->walked.forget();
     if (!compare_and_swap_cell(cell, seen, {})) break;
   }
   if (__builtin_expect(cell < last, 0)) __attribute__
     ((musttail)) return deadheat_end_of_life(address, size);
+}
+
+// Which way is decided before any register is saved: many a variable was never touched.
+void __dh_end_of_life(void* address, size_t size) {
+  if (is_set(&alone)) return;
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  const DhCell* const cell = existing_cell(at);
+  if (__builtin_expect(cell != nullptr, 1)) {
+    if (((at | size) & 7) == 0) __attribute__
+      ((musttail)) return deadheat_end_of_granules(address, size);
+    bool const is_untouched = (cell->half[0] | cell->half[1]) == 0 && (at & 7) + size <= 8;
+    if (is_untouched) return;
+  }
+  __attribute__((musttail)) return deadheat_end_of_life(address, size);
+}
+
+// What must be told at the end of the scope is told here; who comes later finds the records, and so does the
+// write that begins the next round. Nothing is changed, so that it does not matter when exactly others do so.
+void __dh_end_of_scope(void* address, size_t size) {
+  if (is_set(&alone)) return;
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  const Thread* const thread = current_thread;
+  const DhCell* cell = existing_cell(at);
+  if (__builtin_expect(thread == nullptr || cell == nullptr, 0)) return;
+  const DhCell* const last = cell + size / 8;
+  uint64_t const own = own_slot(thread);
+#pragma clang loop unroll(disable) vectorize(disable)
+  for (; cell != last; ++cell) {
+    // Behind the chunk's last cell stands a long one.
+    if (__builtin_expect(!is_own(load_halves(cell), own), 0)) __attribute__
+      ((musttail)) return deadheat_end_of_life(address, size);
+  }
 }
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {
