@@ -410,6 +410,18 @@ __attribute__((always_inline)) inline bool quickest_first_write(Thread* thread, 
       {{thread->hot->floor | kDhWriteBit | mask | place.alone_in_half[0], place.alone_in_half[1]}});
 }
 
+namespace quick {
+// Asks for the FatCells of the granules from `cell` on that an access of the bytes `mask` touches: they come
+// at the same time, and while its place is looked for, instead of one after the other. (Behind the end of a
+// chunk stands no cell; what is asked for then does not matter.)
+__attribute__((always_inline)) inline void want_fats(const DhCell* cell, uint64_t mask) {
+  for (; mask != 0; mask >>= 8, ++cell) {
+    DhCell const seen = load_halves(cell);
+    if (is_fat(seen) && !is_bytewise(seen)) platform::want_line(fat_of(seen));
+  }
+}
+}  // namespace quick
+
 // An access of at most 16 bytes that need not lie within one granule: each part in one of these ways. False:
 // it may have been done for some of the parts. `at` as for quick_access.
 template <bool kWrite>
@@ -424,8 +436,10 @@ __attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintp
     uint64_t const need = bytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
     if (is_covered(cell, thread->hot->floor, need)) continue;
     quick::want_lines<kWrite>(cell);
-    if (place.stack == 0 && !quick::find_place(thread, pc, size | at | (kWrite ? kWriteSite : 0), &place))
-      return false;
+    if (place.stack == 0) {
+      quick::want_fats(cell, mask);
+      if (!quick::find_place(thread, pc, size | at | (kWrite ? kWriteSite : 0), &place)) return false;
+    }
     quick::Outcome const outcome = quick::change_quickly<kWrite>(thread, granule, cell, bytes, place);
     if (outcome == quick::Outcome::kNotKnown) return false;
     if (outcome == quick::Outcome::kDone) continue;
