@@ -238,14 +238,23 @@ inline bool step_quickly(Thread* thread, DhCell* cell, const QuickCache::Site& s
   return true;
 }
 
-// A range meets the same cell contents over and over: as long as it does, the last transition again.
+// Lines of a range's cells are asked for before they are needed, the first few at once. What is behind the
+// range may be what another thread is about to use.
 constexpr size_t kLinesAhead = 4;
+void want_first_lines(const DhCell* cell, const DhCell* last) {
+  for (size_t line = 0; line <= kLinesAhead && cell <= last; ++line, cell += kCellsOfLine)
+    platform::want_line(cell);
+}
+
+// A range meets the same cell contents over and over: as long as it does, the last transition again.
 uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   bool const first_touch = (s->from.half[0] | s->from.half[1]) == 0;
   size_t index = cell_index(at);
+  const DhCell* const last = &chunk->cells[cell_index(stop - 1)];
   for (; stop - at >= 8; at += 8, ++index) {
     DhCell* const cell = &chunk->cells[index];
-    platform::want_line(cell + kLinesAhead * kCellsOfLine);
+    if (index % kCellsOfLine == 0 && cell + kLinesAhead * kCellsOfLine <= last)
+      platform::want_line(cell + kLinesAhead * kCellsOfLine);
     if (__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) != s->from.half[0] ||
         __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED) != s->from.half[1]) {
       break;
@@ -499,6 +508,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         continue;
       }
       if (s.access.stack == 0) {
+        want_first_lines(cell, &chunk->cells[cell_index(stop - 1)]);
         site = site_of_range(thread, request);
         s.access.stack = site.stack;
         thread->span.note_used();

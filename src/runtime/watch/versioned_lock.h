@@ -34,14 +34,18 @@ class VersionedLock {
 
  private:
   __attribute__((preserve_most, noinline, cold)) void lock_contended() {
-    // Who looks takes the line away from who holds it and needs it to come to an end: look ever more seldom.
-    constexpr unsigned kMostPauses = 64;
-    for (unsigned pauses = 1;; pauses *= 2) {
-      if (pauses <= kMostPauses) {
+    // Who looks takes the line away from who holds it and needs it to come to an end: look more seldom. But
+    // not much: a granule is locked for as long as a few lines take to come, unless who holds it does not
+    // run.
+    constexpr unsigned kMostPauses = 8;
+    constexpr unsigned kLooks = 16;
+    unsigned pauses = 1;
+    for (unsigned looks = 0;; ++looks) {
+      if (looks < kLooks) {
         for (unsigned i = 0; i < pauses; ++i) __builtin_ia32_pause();
+        if (pauses < kMostPauses) pauses *= 2;
       } else {
         platform::sys_yield();
-        pauses = kMostPauses;
       }
       if ((__atomic_load_n(&word_, __ATOMIC_RELAXED) & 1) == 0 && try_lock()) return;
     }
