@@ -28,11 +28,14 @@ void ByteHistory::copy_from(const ByteHistory& other) {
 
 void ByteHistory::record(bool write, uint64_t bytes, uint32_t label, StackId stack) {
   uint32_t const word = stack << kLabelBits | (label & kLabelMask);
-  unsigned const lane = static_cast<unsigned>(__builtin_ctzll(bytes)) >> form_.lane_log;
-  unsigned const count = static_cast<unsigned>(__builtin_popcountll(bytes)) >> form_.lane_log;
-  uint32_t* const first = (write ? words_ : first_read()) + lane;
-#pragma clang loop vectorize(disable) unroll(disable)
-  for (unsigned i = 0; i < count; ++i) first[i] = word;
+  uint32_t* const words = write ? words_ : first_read();
+  uint64_t const lane = (uint64_t{1} << (1u << form_.lane_log)) - 1;
+#pragma clang loop unroll(disable)
+  while (bytes != 0) {
+    auto const first = static_cast<unsigned>(__builtin_ctzll(bytes));
+    words[first >> form_.lane_log] = word;
+    bytes &= ~(lane << first);
+  }
 }
 
 bool ByteHistory::is_all_since(uint32_t oldest, uint32_t latest) const {
@@ -249,6 +252,7 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
   uint64_t const latest = records[1].epoch_bits > present ? uint64_t{records[1].epoch_bits} : present;
   if (!ByteHistory::has_room_for(access.stack)) return false;
   StackId of_byte[2][8];
+  bool of_one_place[2];
   uint64_t const bytes = now >> Record::kMaskShift & 0xff;
   bool const write = (now & Record::kWrite) != 0;
   ByteHistory::Form form = {ByteHistory::kWidest, true};
@@ -257,8 +261,13 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
     const Record& r = records[i];
     if (r.mask == 0) continue;
     if (latest - r.epoch_bits >= ByteHistory::kLookAfter) return false;
-    stacks_of_bytes(r.stack, static_cast<uint8_t>(r.mask), of_byte[i]);
     form = form.with(r.write != 0, r.mask);
+    of_one_place[i] = is_of_one_place(r.stack);
+    if (of_one_place[i]) {
+      if (!ByteHistory::has_room_for(r.stack)) return false;
+      continue;
+    }
+    stacks_of_bytes(r.stack, static_cast<uint8_t>(r.mask), of_byte[i]);
     for (uint64_t rest = r.mask; rest != 0; rest &= rest - 1) {
       auto const b = static_cast<unsigned>(__builtin_ctzll(rest));
       if (!ByteHistory::has_room_for(of_byte[i][b])) return false;
@@ -281,10 +290,14 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
   for (unsigned i = 0; i < 2; ++i) {
     const Record& r = records[i];
     if (r.mask == 0) continue;
+    add(r.bits());
+    if (of_one_place[i]) {
+      history.record(r.write != 0, r.mask, r.epoch().clock(), r.stack);
+      continue;
+    }
     for (unsigned b = 0; b < 8; b += 1u << form.lane_log) {
       if ((r.mask >> b & 1) != 0) history.record(r.write != 0, lane << b, r.epoch().clock(), of_byte[i][b]);
     }
-    add(r.bits());
   }
   history.record(write, bytes, Epoch::from_bits(latest).clock(), access.stack);
   add((now & ~Record::kEpoch) | latest);

@@ -74,9 +74,8 @@ class ByteHistory {
   void clear();
   // The same accesses. REQUIRES: the form has words for all of them.
   void copy_from(const ByteHistory& other);
-  // Records an access to bytes that are next to each other. `label`: its clock. REQUIRES: the form has a
-  // word for it.
-  void record(bool write, uint64_t bytes, uint32_t label, StackId stack);
+  // Records an access. `label`: its clock. REQUIRES: the form has words for it.
+  __attribute__((always_inline)) void record(bool write, uint64_t bytes, uint32_t label, StackId stack);
 
   // Is there nothing older than `oldest`? `latest`: of the cell.
   bool is_all_since(uint32_t oldest, uint32_t latest) const;

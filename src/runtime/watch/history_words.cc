@@ -1,104 +1,97 @@
 #include "runtime/watch/history_words.h"
 
 #include "runtime/platform/cache_line.h"
-#include "runtime/platform/growing.h"
 #include "runtime/platform/spinlock.h"
-#include "runtime/watch/stacks.h"
 #include "runtime/watch/thread.h"
 
 namespace deadheat::watch {
+
+Histories<2, kShapeBits - 1> histories_of_four;
+Histories<3, kShapeBits - 2> histories_of_eight;
+Histories<4, kShapeBits - 2> histories_of_sixteen;
+
 namespace {
 
-// Those of one size.
-template <unsigned kWordsLog, unsigned kBits>
-class Histories {
+// The free ones of one size; the first word of each is the next one.
+class FreeHistories {
  public:
-  static constexpr uint32_t kWords = 1u << kWordsLog;
+  // `first`: their lowest number but one.
+  constexpr explicit FreeHistories(HistoryNumber first) : first_(first) {}
 
-  uint32_t* at(uint32_t number) { return histories_[number].word; }
-
-  uint32_t take(const Thread* thread) {
-    uint32_t number = take_from(list_of(thread));
-    if (number == 0) number = take_from(common_);
-    return number != 0 ? number : histories_.append("shadow memory");
+  template <class All>
+  HistoryNumber take(const Thread* thread, All& all) {
+    uint32_t number = take_from(list_of(thread), all);
+    if (number == 0) number = take_from(common_, all);
+    if (number == 0) number = all.append("shadow memory");
+    return number != 0 ? first_ + number : 0;
   }
-  void give_back(const Thread* thread, uint32_t number) {
-    if (!add_to(list_of(thread), number, kMostOfOwn)) add_to(common_, number, ~0u);
+  template <class All>
+  void give_back(const Thread* thread, All& all, HistoryNumber number) {
+    if (!add_to(list_of(thread), all, number - first_, kMostOfOwn))
+      add_to(common_, all, number - first_, ~0u);
   }
-  uint64_t in_use() const {
-    uint64_t count = histories_.count() - __atomic_load_n(&common_.count, __ATOMIC_RELAXED);
-    for (const List& list : own_) count -= __atomic_load_n(&list.count, __ATOMIC_RELAXED);
+  uint64_t count() const {
+    uint64_t count = __atomic_load_n(&common_.count, __ATOMIC_RELAXED);
+    for (const List& list : own_) count += __atomic_load_n(&list.count, __ATOMIC_RELAXED);
     return count;
   }
 
  private:
   static constexpr uint32_t kOwnLists = 64;
   static constexpr uint32_t kMostOfOwn = 64;
-  static constexpr unsigned kHugePageLog = 21;
 
-  struct alignas(kWords * sizeof(uint32_t)) Words {
-    uint32_t word[kWords];  // the first: the next free one
-  };
   struct alignas(platform::kLine) List {
     platform::Spinlock lock;
-    uint32_t count;
-    uint32_t first;
+    uint32_t count = 0;
+    uint32_t first = 0;
   };
 
   List& list_of(const Thread* thread) { return own_[thread != nullptr ? thread->slot % kOwnLists : 0]; }
-  uint32_t take_from(List& list) {
+  template <class All>
+  static uint32_t take_from(List& list, All& all) {
     platform::SpinGuard const guard(list.lock);
     uint32_t const taken = list.first;
     if (taken == 0) return 0;
     __atomic_store_n(&list.count, list.count - 1, __ATOMIC_RELAXED);
-    list.first = histories_[taken].word[0];
+    list.first = all[taken].word[0];
     return taken;
   }
-  bool add_to(List& list, uint32_t number, uint32_t most) {
+  template <class All>
+  static bool add_to(List& list, All& all, uint32_t number, uint32_t most) {
     platform::SpinGuard const guard(list.lock);
     if (list.count == most) return false;
     __atomic_store_n(&list.count, list.count + 1, __ATOMIC_RELAXED);
-    histories_[number].word[0] = list.first;
+    all[number].word[0] = list.first;
     list.first = number;
     return true;
   }
 
-  platform::Growing<Words, kBits, kHugePageLog - 2 - kWordsLog> histories_;
+  HistoryNumber first_;
   List own_[kOwnLists];
   List common_;
 };
-
-// A number says how large it is: half of them are of the smallest.
-constexpr unsigned kSmallBits = kShapeBits - 1;
-constexpr unsigned kMiddleBits = kShapeBits - 2;
-constexpr uint32_t kFirstSmall = 1u << kSmallBits;
-constexpr uint32_t kFirstMiddle = 1u << kMiddleBits;
-Histories<2, kSmallBits> small;
-Histories<3, kMiddleBits> middle;
-Histories<4, kMiddleBits> large;
-
-constexpr HistoryNumber from(uint32_t first, uint32_t number) { return number != 0 ? first + number : 0; }
+FreeHistories free_of_four(kFirstOfFour);
+FreeHistories free_of_eight(kFirstOfEight);
+FreeHistories free_of_sixteen(0);
 
 }  // namespace
 
-HistoryWords words_of(HistoryNumber number) {
-  if (number >= kFirstSmall) return {small.at(number - kFirstSmall), small.kWords};
-  if (number >= kFirstMiddle) return {middle.at(number - kFirstMiddle), middle.kWords};
-  return {large.at(number), large.kWords};
-}
-
 HistoryNumber take_history(const Thread* thread, uint32_t words) {
-  if (words == small.kWords) return from(kFirstSmall, small.take(thread));
-  if (words == middle.kWords) return from(kFirstMiddle, middle.take(thread));
-  return large.take(thread);
+  if (words == 4) return free_of_four.take(thread, histories_of_four);
+  if (words == 8) return free_of_eight.take(thread, histories_of_eight);
+  return free_of_sixteen.take(thread, histories_of_sixteen);
 }
 
 void give_back_history(const Thread* thread, HistoryNumber number) {
-  if (number >= kFirstSmall) return small.give_back(thread, number - kFirstSmall);
-  if (number >= kFirstMiddle) return middle.give_back(thread, number - kFirstMiddle);
-  large.give_back(thread, number);
+  if (number >= kFirstOfFour) return free_of_four.give_back(thread, histories_of_four, number);
+  if (number >= kFirstOfEight) return free_of_eight.give_back(thread, histories_of_eight, number);
+  free_of_sixteen.give_back(thread, histories_of_sixteen, number);
 }
 
-uint64_t histories_in_use() { return small.in_use() + middle.in_use() + large.in_use(); }
+uint64_t histories_in_use() {
+  uint64_t const made =
+      uint64_t{histories_of_four.count()} + histories_of_eight.count() + histories_of_sixteen.count();
+  return made - free_of_four.count() - free_of_eight.count() - free_of_sixteen.count();
+}
 
 }  // namespace deadheat::watch

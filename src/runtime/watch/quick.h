@@ -119,6 +119,7 @@ struct Change {
 constexpr uint32_t joining(uint64_t others, uint64_t mask) {
   return static_cast<uint32_t>(others << 8 | (mask & ~others)) << 3;
 }
+constexpr uint32_t kFirstJoining = 1u << 3;
 constexpr uint32_t kAlone = 7;  // no Move: the access is all there is
 constexpr uint32_t kNotQuick = ~0u;
 
@@ -307,7 +308,9 @@ __attribute__((always_inline)) inline Outcome next_quickly(const Thread* thread,
              ((h0 ^ next.half[0]) & kHalfShape) == 0 && h1 == next.half[1]) {
     next.half[0] = change.first;  // more bytes, touched at the same place as the others
   } else if (!find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second, &next)) {
-    return Outcome::kNotKnown;
+    // Who makes too many combinations of stacks goes on byte by byte (byte_history.h).
+    bool const joins = change.how >= kFirstJoining;
+    return joins && !thread->cache.shall_make_composites() ? Outcome::kNoRoom : Outcome::kNotKnown;
   }
   *result = next;
   return Outcome::kDone;

@@ -187,6 +187,8 @@ StackId intern_stack_of_bytes(InternCache& cache, const StackId (&stacks)[8], ui
   return result;
 }
 
+bool is_of_one_place(StackId stack) { return kind_of(nodes[stack]) != NodeKind::kComposite; }
+
 void stacks_of_bytes(StackId stack, uint8_t bytes, StackId (&stacks)[8]) {
   resolve_bytes(stack, bytes, stacks);
 }

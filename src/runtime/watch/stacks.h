@@ -138,6 +138,8 @@ StackId intern_composite(InternCache& cache, StackId base, uint8_t base_mask, St
                          uint8_t over_mask);
 // The stack that is `stacks[b]` for each byte b of `bytes`; and the other way round.
 StackId intern_stack_of_bytes(InternCache& cache, const StackId (&stacks)[8], uint8_t bytes);
+// Is it the same for all bytes?
+bool is_of_one_place(StackId stack);
 void stacks_of_bytes(StackId stack, uint8_t bytes, StackId (&stacks)[8]);
 // Is the former in the cache?
 bool knows_composite(InternCache& cache, StackId base, uint8_t base_mask, StackId over, uint8_t over_mask);
