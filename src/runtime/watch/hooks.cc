@@ -149,8 +149,6 @@ uint32_t size_of(uint64_t bytes) { return static_cast<uint32_t>(__builtin_popcou
 __attribute__((always_inline)) inline void read_not_alone(const void* address, const DhCell* cell,
                                                           uint64_t bytes, uintptr_t pc) {
   Thread* const thread = current_thread;
-  // The program is about to read it, too.
-  if (bytes == 0xff && cell != nullptr) want_what_is_at(*static_cast<const uint64_t*>(address));
   if (may_be_quick(thread) && cell != nullptr &&
       quickest_access<false>(thread, reinterpret_cast<uintptr_t>(address), const_cast<DhCell*>(cell), bytes,
                              pc, 0)) {

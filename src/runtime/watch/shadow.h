@@ -89,9 +89,11 @@ inline void note_may_be_long(Chunk* chunk, const DhCell* cell) {
                    __ATOMIC_RELAXED);
 }
 
-// A pointer that is read is followed next, nearly always: lists, trees and tables wait for what it points to
-// and then for the cells of that, one after the other. Asked for here, both come while the read itself is
-// looked at. `value` may be no pointer: what has no shadow is not asked for.
+// A pointer that is loaded by an atomic operation is followed next, nearly always: lists and trees wait for
+// what it points to and then for the cells of that, one after the other. Asked for here, both come while the
+// load itself is looked at. `value` may be no pointer: what has no shadow is not asked for. (Plain reads are
+// done by the program, behind their hook: a hook that reads first would fault where the race has not been
+// told yet.)
 __attribute__((always_inline)) inline void want_what_is_at(uint64_t value) {
   if (__builtin_expect(value >> (kDhChunkBits + kDhDirectoryBits) != 0, 0)) return;
   const DhCell* const cell = existing_cell(value);
