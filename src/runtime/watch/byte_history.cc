@@ -10,7 +10,7 @@ namespace deadheat::watch {
 
 ByteHistory::Form ByteHistory::Form::with(bool write, uint64_t bytes) const {
   Form form = {lane_log, only_reads && !write};
-  while (!are_lanes(bytes, form.lane_log)) --form.lane_log;
+  while (form.lane_log != 0 && !are_lanes(bytes, form.lane_log)) --form.lane_log;
   return form;
 }
 
@@ -175,7 +175,8 @@ __attribute__((noinline)) bool record_in_larger(const Thread* thread, DhCell* ce
   ByteHistory const before = ByteHistory::of(old);
   ByteHistory::Form form = {ByteHistory::kWidest, before.form().only_reads};
   form = form.with(write, shown & 0xff);
-  while (!before.fits_into_lanes(form.lane_log) || form.words() < kFewestWords) --form.lane_log;
+  while (form.lane_log != 0 && (form.words() < kFewestWords || !before.fits_into_lanes(form.lane_log)))
+    --form.lane_log;
   HistoryNumber const number = take_history(thread, form.words());
   if (number == 0) {
     end_busy(cell, old);
@@ -233,74 +234,107 @@ bool access_in_bytes(Thread* thread, DhCell* cell, const DhCell& old, const Reco
   return true;
 }
 
+namespace {
+
+// One of the two accesses of a short cell.
+class Earlier {
+ public:
+  Earlier(uint64_t half, StackId stack)
+      : record_(unpack_half(half, stack)), of_one_place_(exists() && is_of_one_place(stack)) {
+    if (exists() && !of_one_place_) stacks_of_bytes(stack, static_cast<uint8_t>(record_.mask), stack_);
+  }
+
+  bool exists() const { return record_.mask != 0; }
+  uint64_t epoch() const { return record_.epoch_bits; }
+  uint64_t bits() const { return record_.bits(); }
+
+  bool has_room() const {
+    if (of_one_place_) return ByteHistory::has_room_for(record_.stack);
+    for (unsigned b = 0; b < 8; ++b) {
+      if (has(b) && !ByteHistory::has_room_for(stack_[b])) return false;
+    }
+    return true;
+  }
+  // What `form` must be to have words for it, too.
+  ByteHistory::Form added_to(ByteHistory::Form form) const {
+    form = form.with(record_.write != 0, record_.mask);
+    while (form.lane_log != 0 && !is_in_lanes(form.lane_log)) --form.lane_log;
+    return form;
+  }
+  void record_in(ByteHistory& history) const {
+    bool const write = record_.write != 0;
+    uint32_t const label = record_.epoch().clock();
+    if (of_one_place_) return history.record(write, record_.mask, label, record_.stack);
+    unsigned const width = 1u << history.form().lane_log;
+    for (unsigned b = 0; b < 8; b += width) {
+      if (has(b)) history.record(write, ((uint64_t{1} << width) - 1) << b, label, stack_[b]);
+    }
+  }
+
+ private:
+  bool has(unsigned byte) const { return (record_.mask >> byte & 1) != 0; }
+  // Are the bytes of each lane of one place? REQUIRES: they are whole lanes.
+  bool is_in_lanes(unsigned lane_log) const {
+    for (unsigned b = 0; b < 8 && !of_one_place_; ++b) {
+      if (has(b) && stack_[b] != stack_[b >> lane_log << lane_log]) return false;
+    }
+    return true;
+  }
+
+  Record record_;
+  bool of_one_place_;
+  StackId stack_[8];  // unless it is of one place
+};
+
+// A bytewise cell that shows nothing yet.
+DhCell bytewise_cell(HistoryNumber number) { return with_shape(kDhLongBit, kDhLongBit, number); }
+// The same with an access, as Record::bits.
+DhCell with_shown(const DhCell& cell, uint64_t access) {
+  uint64_t const shown = repeated(access);
+  if ((cell.half[0] & 0xff) != 0) return shown_after(cell, shown);
+  return {{cell.half[0] | shown, cell.half[1]}};
+}
+
+}  // namespace
+
 bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old, const Record& access) {
   uint64_t const now = access.bits();
   auto const [h0, h1] = old.half;
   auto const is_own_plain = [slot = thread->slot](uint64_t half) {
     return (half & 0xff) == 0 || (slot_of(half) == slot && (half & kDhAtomicBit) == 0 && !is_noted(half));
   };
-  if (!is_own_plain(h0) || !is_own_plain(h1) || (now & Record::kAtomic) != 0) return false;
+  if (!is_own_plain(h0) || !is_own_plain(h1) || (now & Record::kAtomic) != 0 ||
+      !ByteHistory::has_room_for(access.stack))
+    return false;
   // In the order of their labels.
   StackPair const stacks = shape_stacks(shape_of(old));
-  Record records[2] = {unpack_half(h0, stacks.first), unpack_half(h1, stacks.second)};
-  if (records[0].epoch_bits > records[1].epoch_bits) {
-    Record const later = records[0];
-    records[0] = records[1];
-    records[1] = later;
-  }
+  bool const in_order = h0 <= h1;
+  Earlier const earlier[2] = {in_order ? Earlier(h0, stacks.first) : Earlier(h1, stacks.second),
+                              in_order ? Earlier(h1, stacks.second) : Earlier(h0, stacks.first)};
   uint64_t const present = now & Record::kEpoch;
-  uint64_t const latest = records[1].epoch_bits > present ? uint64_t{records[1].epoch_bits} : present;
-  if (!ByteHistory::has_room_for(access.stack)) return false;
-  StackId of_byte[2][8];
-  bool of_one_place[2];
+  uint64_t const latest = earlier[1].epoch() > present ? earlier[1].epoch() : present;
   uint64_t const bytes = now >> Record::kMaskShift & 0xff;
   bool const write = (now & Record::kWrite) != 0;
-  ByteHistory::Form form = {ByteHistory::kWidest, true};
-  form = form.with(write, bytes);
-  for (unsigned i = 0; i < 2; ++i) {
-    const Record& r = records[i];
-    if (r.mask == 0) continue;
-    if (latest - r.epoch_bits >= ByteHistory::kLookAfter) return false;
-    form = form.with(r.write != 0, r.mask);
-    of_one_place[i] = is_of_one_place(r.stack);
-    if (of_one_place[i]) {
-      if (!ByteHistory::has_room_for(r.stack)) return false;
-      continue;
-    }
-    stacks_of_bytes(r.stack, static_cast<uint8_t>(r.mask), of_byte[i]);
-    for (uint64_t rest = r.mask; rest != 0; rest &= rest - 1) {
-      auto const b = static_cast<unsigned>(__builtin_ctzll(rest));
-      if (!ByteHistory::has_room_for(of_byte[i][b])) return false;
-      while (of_byte[i][b] != of_byte[i][b >> form.lane_log << form.lane_log]) --form.lane_log;
-    }
+  ByteHistory::Form form = ByteHistory::Form{ByteHistory::kWidest, true}.with(write, bytes);
+  for (const Earlier& e : earlier) {
+    if (!e.exists()) continue;
+    if (latest - e.epoch() >= ByteHistory::kLookAfter || !e.has_room()) return false;
+    form = e.added_to(form);
   }
-  if (form.words() < kFewestWords) --form.lane_log;
+  if (form.lane_log != 0 && form.words() < kFewestWords) --form.lane_log;
 
   HistoryNumber const number = take_history(thread, form.words());
   if (number == 0) return false;
   ByteHistory history(words_of(number), form);
   history.clear();
-  DhCell fresh = with_shape(kDhLongBit, kDhLongBit, number);
-  auto const add = [&fresh](uint64_t bits) {
-    uint64_t const shown = repeated(bits);
-    bool const is_first = (fresh.half[0] & 0xff) == 0;
-    fresh = is_first ? DhCell{{fresh.half[0] | shown, fresh.half[1]}} : shown_after(fresh, shown);
-  };
-  uint64_t const lane = (uint64_t{1} << (1u << form.lane_log)) - 1;
-  for (unsigned i = 0; i < 2; ++i) {
-    const Record& r = records[i];
-    if (r.mask == 0) continue;
-    add(r.bits());
-    if (of_one_place[i]) {
-      history.record(r.write != 0, r.mask, r.epoch().clock(), r.stack);
-      continue;
-    }
-    for (unsigned b = 0; b < 8; b += 1u << form.lane_log) {
-      if ((r.mask >> b & 1) != 0) history.record(r.write != 0, lane << b, r.epoch().clock(), of_byte[i][b]);
-    }
+  DhCell fresh = bytewise_cell(number);
+  for (const Earlier& e : earlier) {
+    if (!e.exists()) continue;
+    e.record_in(history);
+    fresh = with_shown(fresh, e.bits());
   }
   history.record(write, bytes, Epoch::from_bits(latest).clock(), access.stack);
-  add((now & ~Record::kEpoch) | latest);
+  fresh = with_shown(fresh, (now & ~Record::kEpoch) | latest);
 
   note_touched(chunk, static_cast<size_t>(cell - chunk->cells));
   note_may_be_long(chunk, cell);
