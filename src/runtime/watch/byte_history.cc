@@ -14,6 +14,8 @@ ByteHistory::Form ByteHistory::Form::with(bool write, uint64_t bytes) const {
   return form;
 }
 
+HistoriesWorth histories_worth;
+
 void ByteHistory::clear() {
   for (uint32_t i = 0; i < form_.words(); ++i) words_[i] = 0;
 }
@@ -304,7 +306,7 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
     return (half & 0xff) == 0 || (slot_of(half) == slot && (half & kDhAtomicBit) == 0 && !is_noted(half));
   };
   if (!is_own_plain(h0) || !is_own_plain(h1) || (now & Record::kAtomic) != 0 ||
-      !ByteHistory::has_room_for(access.stack))
+      !ByteHistory::has_room_for(access.stack) || !histories_worth.is_worth_a_try())
     return false;
   // In the order of their labels.
   StackPair const stacks = shape_stacks(shape_of(old));
@@ -338,7 +340,10 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
 
   note_touched(chunk, static_cast<size_t>(cell - chunk->cells));
   note_may_be_long(chunk, cell);
-  if (compare_and_swap_cell(cell, old, fresh)) return true;
+  if (compare_and_swap_cell(cell, old, fresh)) {
+    histories_worth.note_made();
+    return true;
+  }
   give_back_history(thread, number);
   return false;
 }
@@ -349,6 +354,7 @@ FatCell* make_fat_from_bytes(DhCell* cell, const DhCell& old) {
     return nullptr;
   }
   Thread* const thread = current_thread;
+  histories_worth.note_handed_over();
   Record records[ByteHistory::kMostRecords];
   HistoryNumber const number = shape_of(old);
   unsigned const count = ByteHistory::of(old).records(Epoch::from_bits(latest_of(old)),

@@ -121,6 +121,29 @@ class ByteHistory {
   Form form_;
 };
 
+// Whether it is worth it: a history that somebody else comes to has to be made records of after all, and what
+// is filled byte by byte to be handed over is better off with records from the beginning. Counted over all
+// threads, roughly; when most are handed over, one of some is tried all the same, lest that change.
+class HistoriesWorth {
+ public:
+  bool are_worth_it() const { return handed_over_ <= made_ / 4 + kFew; }
+  bool is_worth_a_try() { return are_worth_it() || ++refused_ % kTryAgain == 0; }
+  void note_made() { add_one(&made_); }
+  void note_handed_over() { add_one(&handed_over_); }
+
+ private:
+  static constexpr uint32_t kFew = 1024;
+  static constexpr uint32_t kTryAgain = 16;
+  static void add_one(uint32_t* count) {
+    __atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+  }
+
+  uint32_t made_;
+  uint32_t handed_over_;
+  uint32_t refused_;
+};
+extern HistoriesWorth histories_worth;
+
 // What an access of `thread` does to a bytewise cell that was seen as `old`. False: nothing was done, and the
 // cell must be an ordinary long one for this access (lock_fat). REQUIRES: the thread is inside the runtime.
 bool access_in_bytes(Thread* thread, DhCell* cell, const DhCell& old, const Record& access);

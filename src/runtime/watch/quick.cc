@@ -62,8 +62,7 @@ ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId sta
   bool refused = false;
   auto const into = [&](StackId base) {
     if (base == stack) return stack;
-    if (!thread->cache.shall_make_composites() &&
-        !knows_composite(thread->cache, base, others, stack, mine)) {
+    if (!quick::shall_make_composites(thread) && !knows_composite(thread->cache, base, others, stack, mine)) {
       refused = true;  // better byte by byte (byte_history.h)
       return base;
     }

@@ -108,6 +108,11 @@ __attribute__((always_inline)) inline bool over(const Thread* thread, uint64_t h
   return is_over(Epoch::from_bits(half >> kDhEpochShift));
 }
 
+// One more combination of stacks, or rather byte by byte (byte_history.h)?
+inline bool shall_make_composites(const Thread* thread) {
+  return !thread->cache.has_many_composites() || !histories_worth.are_worth_it();
+}
+
 // What becomes of a cell: two halves without their shape, and how that follows.
 struct Change {
   uint64_t first;
@@ -310,7 +315,7 @@ __attribute__((always_inline)) inline Outcome next_quickly(const Thread* thread,
   } else if (!find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second, &next)) {
     // Who makes too many combinations of stacks goes on byte by byte (byte_history.h).
     bool const joins = change.how >= kFirstJoining;
-    return joins && !thread->cache.shall_make_composites() ? Outcome::kNoRoom : Outcome::kNotKnown;
+    return joins && !shall_make_composites(thread) ? Outcome::kNoRoom : Outcome::kNotKnown;
   }
   *result = next;
   return Outcome::kDone;

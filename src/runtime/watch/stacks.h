@@ -85,7 +85,7 @@ struct InternCache {
   // Whoever has made so many combinations of stacks makes them from its data, not from its code: they would
   // be as many as the granules it touches.
   static constexpr uint32_t kMostComposites = 1u << 11;
-  bool shall_make_composites() const { return composites_made < kMostComposites; }
+  bool has_many_composites() const { return composites_made >= kMostComposites; }
 
   static uint32_t node_hash(uint64_t word, uint32_t parent, uint32_t aux) {
     uint64_t const h = (word + aux * 0x85EBCA77ull) * 0x9E3779B97F4A7C15ull + parent * 0xC2B2AE3D27D4EB4Full;

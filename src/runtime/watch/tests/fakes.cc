@@ -1,6 +1,7 @@
 // What stands in for the process around the engine: nobody reports, no signals come.
 #include "runtime/lane.h"
 #include "runtime/platform/modules.h"
+#include "runtime/watch/byte_history.h"
 #include "runtime/watch/library_frames.h"
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/tests/actors.h"
@@ -39,6 +40,7 @@ Thread* root_thread() {
 }  // namespace
 
 Actors::Actors() : root_(root_thread()) {
+  histories_worth = {};  // as if all that was handed over in other runs had not been
   current_thread = root_;
   told.clear();
 }
