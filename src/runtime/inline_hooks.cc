@@ -64,12 +64,14 @@ struct Found {
   bool exists() const { return chunk != 0; }
   const DhCell* cell() const { return dh_cell(chunk, granule); }
   // For the slow path. Computed there once more, which the compiler must not know: it would compute it
-  // before, in all cases, instead of leaving it to an addressing mode.
+  // before, in all cases, instead of leaving it to an addressing mode. Of its granule, even if the address is
+  // not the multiple of 8 that the program's types promise: such programs work, and must go on working. (What
+  // the hook looks at then is some of this cell and some of the next one, and mostly not covered.)
   const DhCell* or_null() const {
     uintptr_t again = chunk;
     uintptr_t at = granule;
     __asm__("" : "+r"(again), "+r"(at));
-    return again != 0 ? dh_cell(again, at) : nullptr;
+    return again != 0 ? dh_cell(again, at & ~uintptr_t{7}) : nullptr;
   }
 };
 // REQUIRES: a multiple of 8.

@@ -518,7 +518,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         s.repeatable = false;
       }
       bool const is_quick = thread->hot->floor != kNoFloor;
-      if (is_quick && s.access.write != 0 && mask == 0xff) {
+      if (is_quick && s.access.write != 0 && mask == 0xff && site.alone != kNoShape) {
         DhCell const alone = with_shape(thread->hot->floor | kDhWriteBit | 0xff, 0, site.alone);
         at = overwrite(thread, alone, chunk, granule, stop);
         recorded |= at != granule;

@@ -1,6 +1,6 @@
 #include "runtime/watch/byte_history.h"
 
-#include "runtime/platform/cache_line.h"
+#include "runtime/platform/syscalls.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
@@ -121,9 +121,9 @@ bool make_busy(DhCell* cell, const DhCell& old) {
   return !is_busy(old) && compare_and_swap_cell(cell, old, {{old.half[0], old.half[1] | kBusy}});
 }
 
-// What the cell is from now on; it is busy until then. One half after the other: whoever sees only the first
-// sees it busy. (Both at once would have to be put together first, which waits until the words have been
-// written, whose line may be far away.)
+// What the cell is from now on, still bytewise; it is busy until then. One half after the other: whoever sees
+// only the first sees it busy. (Both at once would have to be put together first, which waits until the words
+// have been written, whose line may be far away.)
 void end_busy(DhCell* cell, const DhCell& next) {
   __atomic_store_n(&cell->half[0], next.half[0], __ATOMIC_RELEASE);
   __atomic_store_n(&cell->half[1], next.half[1], __ATOMIC_RELEASE);
@@ -227,7 +227,9 @@ bool access_in_bytes(Thread* thread, DhCell* cell, const DhCell& old, const Reco
       history.is_written_at_one_place()) {
     ShapeId const shape = intern_shape(thread->cache, access.stack, 0);
     if (shape != kNoShape) {
-      end_busy(cell, with_shape(next.half[0] & ~uint64_t{kDhLongBit}, 0, shape));
+      // Both halves at once: the first one alone would be a short cell with a pair of stacks that there is
+      // not.
+      store_cell(cell, with_shape(next.half[0] & ~uint64_t{kDhLongBit}, 0, shape));
       give_back_history(thread, shape_of(old));
       return true;
     }
@@ -348,9 +350,21 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
   return false;
 }
 
+void wait_while_busy(const DhCell* cell) {
+  constexpr unsigned kLooks = 64;
+  for (unsigned looks = 0;; ++looks) {
+    DhCell const seen = load_cell(cell);
+    if (!is_bytewise(seen) || !is_busy(seen)) return;
+    if (looks < kLooks)
+      __builtin_ia32_pause();
+    else
+      platform::sys_yield();
+  }
+}
+
 FatCell* make_fat_from_bytes(DhCell* cell, const DhCell& old) {
   if (!make_busy(cell, old)) {
-    __builtin_ia32_pause();
+    wait_while_busy(cell);
     return nullptr;
   }
   Thread* const thread = current_thread;

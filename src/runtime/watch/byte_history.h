@@ -156,6 +156,9 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
 // was seen any more.
 __attribute__((noinline)) FatCell* make_fat_from_bytes(DhCell* cell, const DhCell& old);
 
+// Until whoever has the words is done, which is soon unless it has lost the processor.
+void wait_while_busy(const DhCell* cell);
+
 // Forgets all of it. False: it was busy, or is not what was seen any more.
 bool clear_bytewise(DhCell* cell, const DhCell& old);
 // The same if this thread has touched no other bytes.

@@ -111,7 +111,7 @@ void clear_cell(DhCell* cell) {
     }
     if (is_bytewise(old)) {
       if (clear_bytewise(cell, old)) return;
-      __builtin_ia32_pause();
+      wait_while_busy(cell);
       continue;
     }
     FatCell* const fat = lock_existing_fat(cell);
