@@ -8,6 +8,23 @@
 
 namespace deadheat::platform {
 
+// Waits for who holds something for a few dozen instructions: briefly, unless it does not run.
+class Patience {
+ public:
+  void wait() {
+    if (looks_ < kLooks) {
+      ++looks_;
+      __builtin_ia32_pause();
+    } else {
+      sys_yield();
+    }
+  }
+
+ private:
+  static constexpr unsigned kLooks = 64;
+  unsigned looks_ = 0;
+};
+
 class Spinlock {
  public:
   void lock() {
@@ -21,13 +38,8 @@ class Spinlock {
 
  private:
   __attribute__((noinline, cold)) void lock_contended() {
-    for (unsigned spins = 0;; ++spins) {
+    for (Patience patience;; patience.wait()) {
       if (__atomic_load_n(&locked_, __ATOMIC_RELAXED) == 0 && try_lock()) return;
-      if (spins < 64) {
-        __builtin_ia32_pause();
-      } else {
-        sys_yield();
-      }
     }
   }
 

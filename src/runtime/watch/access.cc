@@ -181,13 +181,9 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
       continue;
     }
     if (__builtin_expect(is_fat(old) || has_noted(old), 0)) {
-      if (is_bytewise(old)) {
-        if (access_in_bytes(thread, cell, old, s->access)) return true;
-        record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
-        return true;
-      }
+      if (is_bytewise(old) && access_in_bytes(thread, cell, old, s->access)) return true;
       // Only this thread could make it covered, so this is asked once, without the lock.
-      if (s->filtered && is_fat(old) && covered_without_lock(fat_of(old), cell, s->access)) return false;
+      if (s->filtered && is_fat(old) && covered_without_lock(old, cell, s->access)) return false;
       record_and_unlock(thread, lock_fat(chunk, cell), granule, s->access, races);
       return true;
     }
@@ -246,6 +242,12 @@ void want_first_lines(const DhCell* cell, const DhCell* last) {
     platform::want_line(cell);
 }
 
+// And then each with the first cell of a line. `last`: the range's last cell.
+inline void want_line_ahead(const DhCell* cell, size_t index, const DhCell* last) {
+  const DhCell* const ahead = cell + kLinesAhead * kCellsOfLine;
+  if (index % kCellsOfLine == 0 && ahead <= last) platform::want_line(ahead);
+}
+
 // A range meets the same cell contents over and over: as long as it does, the last transition again.
 uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   bool const first_touch = (s->from.half[0] | s->from.half[1]) == 0;
@@ -253,8 +255,7 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   const DhCell* const last = &chunk->cells[cell_index(stop - 1)];
   for (; stop - at >= 8; at += 8, ++index) {
     DhCell* const cell = &chunk->cells[index];
-    if (index % kCellsOfLine == 0 && cell + kLinesAhead * kCellsOfLine <= last)
-      platform::want_line(cell + kLinesAhead * kCellsOfLine);
+    want_line_ahead(cell, index, last);
     if (__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) != s->from.half[0] ||
         __atomic_load_n(&cell->half[1], __ATOMIC_RELAXED) != s->from.half[1]) {
       break;
@@ -270,16 +271,17 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
 // is a multiple of 8, and in `chunk`.
 uintptr_t overwrite(const Thread* thread, const DhCell& next, Chunk* chunk, uintptr_t at, uintptr_t stop) {
   uint64_t const floor = thread->hot->floor;
-  DhCell last = next;  // what was asked about last; `next` itself may be overwritten by itself
+  DhCell known = next;  // to be superseded; `next` itself may be overwritten by itself
   size_t index = cell_index(at);
+  const DhCell* const last = &chunk->cells[cell_index(stop - 1)];
   for (; stop - at >= 8; at += 8, ++index) {
     DhCell* const cell = &chunk->cells[index];
-    platform::want_line(cell + kLinesAhead * kCellsOfLine);
+    want_line_ahead(cell, index, last);
     DhCell const old = load_halves(cell);
-    if (!is_same(old, last)) {
+    if (!is_same(old, known)) {
       if (missing_in(old.half[0], floor, 0xff | kDhWriteBit) == 0) continue;
       if (!quick::is_superseded(thread, old)) break;
-      last = old;
+      known = old;
     }
     if (old.half[0] == 0) note_touched(chunk, index);
     if (!compare_and_swap_cell(cell, old, next)) break;
@@ -307,7 +309,9 @@ bool ignored(const Thread* thread, AccessType type) {
 
 }  // namespace
 
-bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access) {
+bool covered_without_lock(const DhCell& seen, const DhCell* cell, const Record& access) {
+  if (is_bytewise(seen)) return false;
+  const FatCell* const fat = fat_of(seen);
   uint32_t const version = fat->lock.version();
   if (__atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell) return false;
   unsigned count;
@@ -430,11 +434,9 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
   Chunk* const chunk = existing_chunk(granule);
   DhCell* const cell = &chunk->cells[cell_index(granule)];
   DhCell const seen = load_cell(cell);
-  if (is_bytewise(seen)) {
-    if (access_in_bytes(thread, cell, seen, access)) return;
-    check_and_unlock(thread, lock_fat(chunk, cell), granule, access, &races);
-  } else if (is_fat(seen)) {
-    if (!repeats_only(seen, thread->slot) && covered_without_lock(fat_of(seen), cell, access)) {
+  if (is_fat(seen)) {
+    if (is_bytewise(seen) && access_in_bytes(thread, cell, seen, access)) return;
+    if (!repeats_only(seen, thread->slot) && covered_without_lock(seen, cell, access)) {
       ++thread->statistics.covered;
       return;
     }

@@ -47,8 +47,9 @@ struct Races {
     if (count < kMax) race[count++] = {other, granule};
   }
 };
-// Whether the filter drops the access, asked without the lock; false also while the records are changing.
-bool covered_without_lock(FatCell* fat, const DhCell* cell, const Record& access);
+// Whether the filter drops the access to a cell that was `seen` to be long, asked without the lock; false
+// also while the records are changing, and where the cell shows all there is.
+bool covered_without_lock(const DhCell& seen, const DhCell* cell, const Record& access);
 // The same with the lock held; `access` needs no stack.
 bool covered_in_fat(FatCell* fat, const Record& access);
 void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);

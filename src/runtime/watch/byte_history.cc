@@ -1,6 +1,6 @@
 #include "runtime/watch/byte_history.h"
 
-#include "runtime/platform/syscalls.h"
+#include "runtime/platform/spinlock.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
@@ -351,14 +351,9 @@ bool make_bytewise(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old
 }
 
 void wait_while_busy(const DhCell* cell) {
-  constexpr unsigned kLooks = 64;
-  for (unsigned looks = 0;; ++looks) {
+  for (platform::Patience patience;; patience.wait()) {
     DhCell const seen = load_cell(cell);
     if (!is_bytewise(seen) || !is_busy(seen)) return;
-    if (looks < kLooks)
-      __builtin_ia32_pause();
-    else
-      platform::sys_yield();
   }
 }
 

@@ -1,7 +1,6 @@
 // Where the words of byte histories are kept, named by a number that fits into a cell.
 //
-// They are never given back to the system. Each thread has lists of free ones (shared with others where there
-// are many threads), and there are common ones.
+// They are never given back to the system.
 #pragma once
 
 #include <stdint.h>

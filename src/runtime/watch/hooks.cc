@@ -109,26 +109,24 @@ __attribute__((always_inline)) inline bool in_long_cell(Thread* thread, const vo
   Record access;
   access.set_bits(thread->epoch().bits() | mask << Record::kMaskShift | (kWrite ? Record::kWrite : 0));
   ++thread->statistics.slow_accesses;
-  if (is_bytewise(seen)) {
-    Inside const inside(thread);
-    count_down_to_known(thread);
-    access.stack = site_stack(thread, pc, size | kHookSite | (kWrite ? kWriteSite : 0));
-    thread->span.note_used();
-    if (access_in_bytes(thread, cell, seen, access)) return true;
-    AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
-    return access.stack != 0 && long_access(thread, cell, access, {address, size, type, pc, value, kWrite});
-  }
-  FatCell* const fat = fat_of(seen);
-  platform::want_line(fat);
-  if (!repeats_only(seen, thread->slot) && covered_without_lock(fat, cell, access)) {
-    ++thread->statistics.covered;
-    return true;
+  bool const bytewise = is_bytewise(seen);
+  if (!bytewise) {
+    platform::want_line(fat_of(seen));
+    if (!repeats_only(seen, thread->slot) && covered_without_lock(seen, cell, access)) {
+      ++thread->statistics.covered;
+      return true;
+    }
   }
   Inside const inside(thread);
   count_down_to_known(thread);
   access.stack = site_stack(thread, pc, size | kHookSite | (kWrite ? kWriteSite : 0));
+  if (access.stack == 0) return false;
+  if (bytewise) {
+    thread->span.note_used();
+    if (access_in_bytes(thread, cell, seen, access)) return true;
+  }
   AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
-  return access.stack != 0 && long_access(thread, cell, access, {address, size, type, pc, value, kWrite});
+  return long_access(thread, cell, access, {address, size, type, pc, value, kWrite});
 }
 
 __attribute__((noinline, preserve_most)) void read_slower(const void* address, uint32_t size, uintptr_t pc) {

@@ -273,7 +273,7 @@ bool record_in_long(Thread* thread, uintptr_t address, Operation what, uintptr_t
   DhCell const old = load_cell(cell);
   if (!is_fat(old)) return false;
   Record access = atomic_record(thread, kWrite, static_cast<uint8_t>(what.mask()));
-  if (!is_bytewise(old) && covered_without_lock(fat_of(old), cell, access)) return true;
+  if (covered_without_lock(old, cell, access)) return true;
   access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
   return access.stack != 0 &&
          long_access(thread, cell, access,

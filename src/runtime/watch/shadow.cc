@@ -2,7 +2,7 @@
 
 #include "runtime/platform/memory.h"
 #include "runtime/platform/print.h"
-#include "runtime/platform/spinlock.h"
+#include "runtime/watch/free_lists.h"
 #include "runtime/watch/sync.h"
 #include "runtime/watch/thread.h"
 
@@ -15,51 +15,13 @@ FatCells numbered_fats;
 namespace {
 
 // FatCells are never given back to the system: a thread that found one through a cell may lock it long after
-// the cell went another way, and must find a lock there.
-//
-// Cells become long and short again all the time, in all threads. So each thread has a short list of its own
-// (shared with others where there are many threads), and takes from the common one, or adds to it, only where
-// that is empty or full.
-struct alignas(platform::kLine) FreeFats {
-  platform::Spinlock lock;
-  uint32_t count;
-  DhCell first;  // by pointer, null if there is none
-
-  DhCell take() {
-    platform::SpinGuard const guard(lock);
-    DhCell const taken = first;
-    if (taken.half[1] == 0) return taken;
-    --count;
-    first = fat_of(taken)->next_free();
-    return taken;
-  }
-  // False, with nothing done, if there are `most` already. REQUIRES: locked. It stays locked until it is on
-  // the list, so that nobody looks at the link.
-  bool give_back(FatCell* fat, FatNumber number, uint32_t most) {
-    platform::SpinGuard const guard(lock);
-    if (count == most) return false;
-    ++count;
-    fat->set_next_free(first);
-    first = cell_by_pointer(fat, number);
-    fat->lock.unlock();
-    return true;
-  }
-};
-constexpr uint32_t kOwnLists = 64;
-constexpr uint32_t kMostOfOwn = 32;
-FreeFats own_free_fats[kOwnLists];
-FreeFats free_fats;
+// the cell went another way, and must find a lock there. They are named as a cell names them, by pointer.
+FreeLists<DhCell, 32> free_fats;
 uint64_t fats_without_number;
-
-FreeFats& own_list() {
-  const Thread* const thread = current_thread;
-  return own_free_fats[thread != nullptr ? thread->slot % kOwnLists : 0];
-}
 
 // Locked, and nobody else's. As a cell names it, by pointer.
 DhCell take_fat() {
-  DhCell taken = own_list().take();
-  if (taken.half[1] == 0) taken = free_fats.take();
+  DhCell taken = free_fats.take(current_thread, [](const DhCell& fat) { return fat_of(fat)->next_free(); });
   if (taken.half[1] == 0) {
     FatNumber const number = numbered_fats.append("shadow memory");
     if (number == 0) __atomic_fetch_add(&fats_without_number, 1, __ATOMIC_RELAXED);
@@ -69,9 +31,12 @@ DhCell take_fat() {
   return taken;
 }
 
-// REQUIRES: locked.
+// REQUIRES: locked. It stays locked until it is on the list, so that nobody looks at the link.
 void give_back(FatCell* fat, FatNumber number) {
-  if (!own_list().give_back(fat, number, kMostOfOwn)) free_fats.give_back(fat, number, ~0u);
+  free_fats.give_back(current_thread, cell_by_pointer(fat, number), [fat](const DhCell& next) {
+    fat->set_next_free(next);
+    fat->lock.unlock();
+  });
 }
 
 Chunk* make_chunk(uintptr_t index) {
@@ -417,9 +382,7 @@ void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
 }
 
 uint64_t fat_cells() {
-  uint64_t in_use = numbered_fats.count() + __atomic_load_n(&fats_without_number, __ATOMIC_RELAXED);
-  for (const FreeFats& list : own_free_fats) in_use -= __atomic_load_n(&list.count, __ATOMIC_RELAXED);
-  return in_use - __atomic_load_n(&free_fats.count, __ATOMIC_RELAXED);
+  return numbered_fats.count() + __atomic_load_n(&fats_without_number, __ATOMIC_RELAXED) - free_fats.count();
 }
 
 }  // namespace deadheat::watch
