@@ -175,8 +175,14 @@ class HugePage {
   bool is_whole() const { return is_whole_; }
   size_t untouched() const {
     size_t count = 0;
-    for (size_t i = 0; i < kPages; ++i) count += chunk_->page_state[first_ + i] == kUntouched ? 1 : 0;
+    for (size_t i = 0; i < kPages; ++i) count += is_untouched(i) ? 1 : 0;
     return count;
+  }
+  // Is what was touched in many places, and not some stretches that grow?
+  bool is_touched_here_and_there() const {
+    size_t ends = 0;
+    for (size_t i = 1; i < kPages; ++i) ends += is_untouched(i) != is_untouched(i - 1) ? 1 : 0;
+    return ends >= kPages / 16;
   }
   // Two of them, so that what may be asked for in vain is little beside what is used.
   bool has_joined_before_it() const {
@@ -199,6 +205,7 @@ class HugePage {
   static constexpr size_t kPages = kHugePage / 4096;
 
  private:
+  bool is_untouched(size_t i) const { return chunk_->page_state[first_ + i] == kUntouched; }
   uint8_t* joined(size_t first) const { return &chunk_->joined[first / kPages]; }
 
   Chunk* chunk_;
@@ -212,7 +219,10 @@ class HugePage {
 // eighth at most. Kernels before 6.1 do not know how; then nothing changes.
 void join_pages(const HugePage& huge) {
   constexpr int kCollapse = 25;
-  if (huge.untouched() <= HugePage::kPages / 8 && huge.set_joined()) huge.advise(kCollapse);
+  size_t const untouched = huge.untouched();
+  if (untouched > HugePage::kPages / 2) return;
+  if (untouched > HugePage::kPages / 8 && !huge.is_touched_here_and_there()) return;
+  if (huge.set_joined()) huge.advise(kCollapse);
 }
 
 // The same for the first touch behind huge pages: memory that was used so far is likely to be used further,
