@@ -7,6 +7,9 @@ namespace deadheat::platform {
 
 inline constexpr size_t kLine = 64;
 
+// As many bytes in whole lines.
+constexpr size_t in_lines(size_t size) { return (size + kLine - 1) / kLine * kLine; }
+
 // Asks for the line at `address`, to be written. It may be any address: nothing is read. A processor that
 // does not know the instruction does nothing.
 __attribute__((always_inline)) inline void want_line(const void* address) {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "runtime/abi.h"
+#include "runtime/platform/cache_line.h"
 #include "runtime/platform/memory.h"
 
 namespace deadheat::watch {
@@ -159,7 +160,11 @@ class VectorClock {
     return learnt != 0;
   }
 
-  static size_t bytes(uint32_t capacity) { return sizeof(Array) + capacity * sizeof(uint32_t); }
+  // Whole cache lines: each thread writes its clock with every release, and the next one's must not be taken
+  // away from it by that. (Blocks of such sizes stand at multiples of a line: memory.cc.)
+  static size_t bytes(uint32_t capacity) {
+    return platform::in_lines(sizeof(Array) + capacity * sizeof(uint32_t));
+  }
 
   void reserve(uint32_t size) {
     uint32_t const have = array_ != nullptr ? array_->capacity : 0;
