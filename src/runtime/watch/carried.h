@@ -69,7 +69,8 @@ __attribute__((noinline, preserve_most)) bool in_peace_with_plain(const Thread* 
                                                                   uint64_t now);
 
 // What the access does to the records: nothing, since it is covered, or it takes the place of the same access
-// of an earlier label. False: something else, and nothing was done.
+// of an earlier label; or, where threads take turns, of another thread's that it is ordered after and so
+// supersedes. False: something else, and nothing was done.
 template <bool kWrite>
 __attribute__((always_inline)) inline bool note_access(Thread* thread, FatCell* fat, Operation what,
                                                        uintptr_t pc) {
@@ -77,17 +78,25 @@ __attribute__((always_inline)) inline bool note_access(Thread* thread, FatCell* 
   uint64_t const now = thread->epoch().bits() | what.record_mask() | kKind;
   Record* r = fat->records();
   Record* mine = nullptr;
+  Record* last = nullptr;
   uint64_t common = Record::kAtomic;
 #pragma clang loop unroll(disable)
   for (unsigned left = fat->count; left != 0; --left, ++r) {
     uint64_t const old = r->bits();
     common &= old;
+    last = r;
     if ((old ^ now) >> kDhClockBits == 0) mine = r;  // the same but for the label
   }
-  if (__builtin_expect(mine == nullptr, 0)) return false;
   // Atomic accesses are in peace with each other.
   if (common == 0 && !in_peace_with_plain(thread, fat, now)) return false;
-  if (mine->bits() - now < (uint64_t{1} << kDhLabelWindowBits)) return true;
+  if (mine == nullptr) {
+    if (last == nullptr || ((last->bits() ^ now) & ~Record::kEpoch) != 0 ||
+        !thread->ordered_after(last->epoch()))
+      return false;
+    mine = last;
+  } else if (mine->bits() - now < (uint64_t{1} << kDhLabelWindowBits)) {
+    return true;
+  }
   quick::Place place;
   if (!quick::find_place(thread, pc, what.size() | (kWrite ? kWriteSite : 0) | kAtomicSite, &place))
     return false;
