@@ -221,11 +221,12 @@ inline bool step(Thread* thread, Chunk* chunk, DhCell* cell, uintptr_t granule, 
 
 // The same where quick.h knows what becomes of the cell: no records are made, no pair of stacks is looked for
 // but in its tables. False: nothing was done. REQUIRES: the access is not covered; nothing is counted.
-inline bool step_quickly(Thread* thread, DhCell* cell, const QuickCache::Site& site, Step* s) {
+inline bool step_quickly(Thread* thread, uintptr_t granule, DhCell* cell, const QuickCache::Site& site,
+                         Step* s) {
   DhCell const old = load_cell(cell);
   uint64_t const kind = s->access.write != 0 ? uint64_t{kDhWriteBit} : 0;
   DhCell fresh;
-  if (!quick::next_cell(thread, old, thread->hot->floor, kind, s->access.mask, site, &fresh) ||
+  if (!quick::next_cell(thread, granule, old, thread->hot->floor, kind, s->access.mask, site, &fresh) ||
       !compare_and_swap_cell(cell, old, fresh))
     return false;
   s->from = old;
@@ -528,7 +529,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         at = next;
       }
       note_touched(chunk, index);
-      if (is_quick && step_quickly(thread, cell, site, &s))
+      if (is_quick && step_quickly(thread, granule, cell, site, &s))
         recorded = true;
       else
         recorded |= step(thread, chunk, cell, granule, &s, &races);

@@ -49,7 +49,7 @@ const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId fram
   return site;
 }
 
-ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId stack) {
+ShapeId shape_after(Thread* thread, uintptr_t address, const DhCell& old, uint32_t how, StackId stack) {
   ShapeId const shape = shape_of(old);
   uint32_t const hash = quick::move_hash(shape, how, stack);
   const QuickCache::Known& hit = thread->quick.known.at(hash);
@@ -62,7 +62,8 @@ ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how, StackId sta
   bool refused = false;
   auto const into = [&](StackId base) {
     if (base == stack) return stack;
-    if (!quick::shall_make_composites(thread) && !knows_composite(thread->cache, base, others, stack, mine)) {
+    if (!quick::shall_make_composites(thread, address) &&
+        !knows_composite(thread->cache, base, others, stack, mine)) {
       refused = true;  // better byte by byte (byte_history.h)
       return base;
     }

@@ -40,8 +40,8 @@ enum class Move : uint32_t {
 __attribute__((preserve_most, noinline)) const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc,
                                                                                StackId frames,
                                                                                uint32_t size_and_kind);
-__attribute__((preserve_most, noinline)) ShapeId shape_after(Thread* thread, const DhCell& old, uint32_t how,
-                                                             StackId stack);
+__attribute__((preserve_most, noinline)) ShapeId shape_after(Thread* thread, uintptr_t address,
+                                                             const DhCell& old, uint32_t how, StackId stack);
 __attribute__((preserve_most, noinline)) StackId intern_current_frames(Thread* thread);
 // The number of the innermost frame, which has none yet, if its caller's is known and it was interned lately;
 // 0 otherwise. The thread need not be inside the runtime.
@@ -108,9 +108,11 @@ __attribute__((always_inline)) inline bool over(const Thread* thread, uint64_t h
   return is_over(Epoch::from_bits(half >> kDhEpochShift));
 }
 
-// One more combination of stacks, or rather byte by byte (byte_history.h)?
-inline bool shall_make_composites(const Thread* thread) {
-  return !thread->cache.has_many_composites() || !histories_worth.are_worth_it();
+// One more combination of stacks, or rather byte by byte (byte_history.h)? Locals that share a granule are
+// combined as the code has them, and each of them ends by itself, which is hard to do to bytes.
+inline bool shall_make_composites(const Thread* thread, uintptr_t address) {
+  if (!thread->cache.has_many_composites() || !histories_worth.are_worth_it()) return true;
+  return thread->has_on_stack(address) && !thread->cache.has_too_many_composites();
 }
 
 // What becomes of a cell: two halves without their shape, and how that follows.
@@ -262,27 +264,28 @@ __attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, c
   return compare_and_swap_cell(cell, old, next);
 }
 
-// The cell after an access at `site`, with tables to fill. False: it is long, must become so, or there is a
+// The cell after an access of the granule of `address` at `site`, with tables to fill. False: it is long, must become so, or there is a
 // race.
-__attribute__((always_inline)) inline bool next_cell(Thread* thread, const DhCell& old, uint64_t floor,
-                                                     uint64_t kind, uint64_t mask,
+__attribute__((always_inline)) inline bool next_cell(Thread* thread, uintptr_t address, const DhCell& old,
+                                                     uint64_t floor, uint64_t kind, uint64_t mask,
                                                      const QuickCache::Site& site, DhCell* next) {
   if (is_fat(old)) return false;
   Change const change = change_of(thread, old.half[0], old.half[1], floor, kind, mask);
   if (change.how == kNotQuick) return false;
-  ShapeId const shape = change.how == kAlone ? site.alone : shape_after(thread, old, change.how, site.stack);
+  ShapeId const shape =
+      change.how == kAlone ? site.alone : shape_after(thread, address, old, change.how, site.stack);
   *next = with_shape(change.first, change.second, shape);
   return shape != kNoShape;
 }
 
 // The same stored, and again if somebody else was faster.
-__attribute__((always_inline)) inline bool change_cell(Thread* thread, DhCell* cell, uint64_t floor,
-                                                       uint64_t kind, uint64_t mask,
+__attribute__((always_inline)) inline bool change_cell(Thread* thread, uintptr_t address, DhCell* cell,
+                                                       uint64_t floor, uint64_t kind, uint64_t mask,
                                                        const QuickCache::Site& site) {
   for (int tries = 0; tries < 4; ++tries) {
     DhCell const old = load_cell(cell);
     DhCell next;
-    if (!next_cell(thread, old, floor, kind, mask, site, &next)) return false;
+    if (!next_cell(thread, address, old, floor, kind, mask, site, &next)) return false;
     if (compare_and_swap_cell(cell, old, next)) return true;
   }
   return false;
@@ -315,7 +318,7 @@ __attribute__((always_inline)) inline Outcome next_quickly(const Thread* thread,
   } else if (!find_pair(thread, {{h0, h1}}, change.how, place.stack, change.first, change.second, &next)) {
     // Who makes too many combinations of stacks goes on byte by byte (byte_history.h).
     bool const joins = change.how >= kFirstJoining;
-    return joins && !shall_make_composites(thread) ? Outcome::kNoRoom : Outcome::kNotKnown;
+    return joins && !shall_make_composites(thread, address) ? Outcome::kNoRoom : Outcome::kNotKnown;
   }
   *result = next;
   return Outcome::kDone;
@@ -389,7 +392,9 @@ template <bool kWrite>
 __attribute__((always_inline)) inline bool quickest_access(Thread* thread, uintptr_t address, DhCell* cell,
                                                            uint64_t mask, uintptr_t pc, uint64_t value) {
   quick::want_lines<kWrite>(cell);
-  if ((__atomic_load_n(&cell->half[0], __ATOMIC_RELAXED) & kDhLongBit) != 0) return false;
+  DhCell const seen = load_halves(cell);
+  // Where there is a FatCell the access may be covered, which is asked before its place is looked for.
+  if (is_fat(seen) && !is_bytewise(seen)) return false;
   quick::Place place;
   if (!quick::find_place(thread, pc, kHookSite | (kWrite ? kWriteSite : 0), &place)) return false;
   quick::Outcome const outcome = quick::change_quickly<kWrite>(thread, address, cell, mask, place);
@@ -481,7 +486,7 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
     if (is_covered(cell, floor, kind | mask)) continue;
     note_touched(chunk, index);
     thread->span.note_used();
-    if (quick::change_cell(thread, cell, floor, kind, mask, site)) continue;
+    if (quick::change_cell(thread, granule, cell, floor, kind, mask, site)) continue;
     AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;
     bool const has_value = kWrite && size <= sizeof value && at == kHookSite;
     known_access(thread, granule, mask, {address, size, type, pc, value, has_value}, site.stack);

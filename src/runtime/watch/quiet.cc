@@ -80,13 +80,13 @@ __attribute__((always_inline)) inline bool find_next(const Thread* thread, uintp
 
 // Makes the tables have it. False: that would not help.
 template <bool kWrite>
-bool fill_tables(Thread* thread, Operation what, uintptr_t pc, const DhCell* cell) {
+bool fill_tables(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, const DhCell* cell) {
   Inside const inside(thread);
   const QuickCache::Site* const site = site_of(thread, pc, site_of_size<kWrite>(what.size()));
   DhCell const old = load_cell(cell);
   if (site == nullptr || is_fat(old)) return false;
   DhCell next;
-  return quick::next_cell(thread, old, thread->hot->floor, kKind<kWrite>, what.mask(), *site, &next);
+  return quick::next_cell(thread, address, old, thread->hot->floor, kKind<kWrite>, what.mask(), *site, &next);
 }
 
 __attribute__((always_inline)) inline void leave_granule(Thread* thread) {
@@ -121,7 +121,7 @@ template <bool kWrite>
 bool enter_granule_slowly(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell) {
   for (int tries = 0; tries < 4; ++tries) {
     if (enter_granule<kWrite>(thread, address, what, pc, cell)) return true;
-    if (is_fat(load_cell(cell)) || !fill_tables<kWrite>(thread, what, pc, cell)) return false;
+    if (is_fat(load_cell(cell)) || !fill_tables<kWrite>(thread, address, what, pc, cell)) return false;
   }
   return false;
 }
@@ -287,7 +287,7 @@ __attribute__((noinline)) void record_slowest(Thread* thread, uintptr_t address,
   note_touched(existing_chunk(address), cell_index(address));
   const QuickCache::Site* const site = site_of(thread, pc, site_of_size<kWrite>(what.size()));
   if (site != nullptr &&
-      quick::change_cell(thread, cell, thread->hot->floor, kKind<kWrite>, what.mask(), *site)) {
+      quick::change_cell(thread, address, cell, thread->hot->floor, kKind<kWrite>, what.mask(), *site)) {
     return;
   }
   known_access(thread, granule_of(address), what.mask(),

@@ -86,6 +86,8 @@ struct InternCache {
   // be as many as the granules it touches.
   static constexpr uint32_t kMostComposites = 1u << 11;
   bool has_many_composites() const { return composites_made >= kMostComposites; }
+  // And so many, for who is known to make few.
+  bool has_too_many_composites() const { return composites_made >= 8 * kMostComposites; }
 
   static uint32_t node_hash(uint64_t word, uint32_t parent, uint32_t aux) {
     uint64_t const h = (word + aux * 0x85EBCA77ull) * 0x9E3779B97F4A7C15ull + parent * 0xC2B2AE3D27D4EB4Full;

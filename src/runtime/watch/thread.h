@@ -114,6 +114,7 @@ struct Thread {
   bool joined = false;
   uintptr_t stack_low = 0;
   uintptr_t stack_high = 0;
+  bool has_on_stack(uintptr_t address) const { return address - stack_low < stack_high - stack_low; }
   Thread* joining = nullptr;  // waits for the end of that one, whose `joiner` it is; guarded by the registry
   Thread* joiner = nullptr;
   // Waits for a condition, and does nothing before it has this mutex again.
