@@ -1,12 +1,15 @@
 #include "runtime/watch/byte_history.h"
 
 #include "runtime/platform/spinlock.h"
+#include "runtime/watch/bytewise_cell.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/thread.h"
 
 namespace deadheat::watch {
+
+using namespace bytewise;
 
 ByteHistory::Form ByteHistory::Form::with(bool write, uint64_t bytes) const {
   Form form = {lane_log, only_reads && !write};
@@ -25,18 +28,6 @@ void ByteHistory::copy_from(const ByteHistory& other) {
   for (unsigned b = 0; b < 8; b += lane) {
     if (!form_.only_reads) words_[b >> form_.lane_log] = other.written(b);
     first_read()[b >> form_.lane_log] = other.read(b);
-  }
-}
-
-void ByteHistory::record(bool write, uint64_t bytes, uint32_t label, StackId stack) {
-  uint32_t const word = stack << kLabelBits | (label & kLabelMask);
-  uint32_t* const words = write ? words_ : first_read();
-  uint64_t const lane = (uint64_t{1} << (1u << form_.lane_log)) - 1;
-#pragma clang loop unroll(disable)
-  while (bytes != 0) {
-    auto const first = static_cast<unsigned>(__builtin_ctzll(bytes));
-    words[first >> form_.lane_log] = word;
-    bytes &= ~(lane << first);
   }
 }
 
@@ -112,46 +103,6 @@ unsigned ByteHistory::records(Epoch latest, InternCache* cache, Record* out) con
 }
 
 namespace {
-
-// A plain access covers nothing if its half says that it is atomic, and no access of a bytewise cell is.
-constexpr uint64_t kBusy = kDhAtomicBit;
-constexpr bool is_busy(const DhCell& bytewise) { return (bytewise.half[1] & kBusy) != 0; }
-
-bool make_busy(DhCell* cell, const DhCell& old) {
-  return !is_busy(old) && compare_and_swap_cell(cell, old, {{old.half[0], old.half[1] | kBusy}});
-}
-
-// What the cell is from now on, still bytewise; it is busy until then. One half after the other: whoever sees
-// only the first sees it busy. (Both at once would have to be put together first, which waits until the words
-// have been written, whose line may be far away.)
-void end_busy(DhCell* cell, const DhCell& next) {
-  __atomic_store_n(&cell->half[0], next.half[0], __ATOMIC_RELEASE);
-  __atomic_store_n(&cell->half[1], next.half[1], __ATOMIC_RELEASE);
-}
-
-// As a half has it above kDhEpochShift; both halves are of one thread.
-constexpr uint64_t latest_of(const DhCell& bytewise) {
-  auto const [h0, h1] = bytewise.half;
-  return (h0 > h1 ? h0 : h1) >> kDhEpochShift;
-}
-
-constexpr uint64_t kName = kHalfShape | kDhLongBit;
-
-// What a bytewise cell shows after an access, as a half.
-constexpr DhCell shown_after(const DhCell& old, uint64_t access) {
-  auto const [h0, h1] = old.half;
-  auto const joined = [access](uint64_t half) {
-    bool const same = ((half ^ access) & ~(kName | 0xff)) == 0;
-    return same ? half | access : (half & kName) | access;
-  };
-  if ((h0 & kDhWriteBit) == 0) {
-    if ((access & kDhWriteBit) == 0) return {{joined(h0), h1}};
-    // The first write: what stood in its place are reads.
-    return {{(h0 & kName) | access, (h1 & kName) | (h0 & ~kName)}};
-  }
-  if ((access & kDhWriteBit) != 0) return {{joined(h0), h1}};
-  return {{h0, joined(h1)}};
-}
 
 // Is what the access leaves behind nothing but itself?
 bool is_all_that_is_left(const Thread* thread, uint64_t latest, const Record& access) {

@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "runtime/abi.h"
+#include "runtime/platform/cache_line.h"
 #include "runtime/watch/cell.h"
 #include "runtime/watch/history_words.h"
 #include "runtime/watch/stacks.h"
@@ -75,7 +76,19 @@ class ByteHistory {
   // The same accesses. REQUIRES: the form has words for all of them.
   void copy_from(const ByteHistory& other);
   // Records an access. `label`: its clock. REQUIRES: the form has words for it.
-  __attribute__((always_inline)) void record(bool write, uint64_t bytes, uint32_t label, StackId stack);
+  __attribute__((always_inline)) void record(bool write, uint64_t bytes, uint32_t label, StackId stack) {
+    uint32_t const word = stack << kLabelBits | (label & kLabelMask);
+    uint32_t* const words = write ? words_ : first_read();
+    uint64_t const lane = (uint64_t{1} << (1u << form_.lane_log)) - 1;
+#pragma clang loop unroll(disable)
+    while (bytes != 0) {
+      auto const first = static_cast<unsigned>(__builtin_ctzll(bytes));
+      words[first >> form_.lane_log] = word;
+      bytes &= ~(lane << first);
+    }
+  }
+  // Asks for the words' line. What stands there is not looked at.
+  void want() const { platform::want_line(words_); }
 
   // Is there nothing older than `oldest`? `latest`: of the cell.
   bool is_all_since(uint32_t oldest, uint32_t latest) const;

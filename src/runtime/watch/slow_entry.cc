@@ -6,6 +6,7 @@
 #include "runtime/abi.h"
 #include "runtime/watch/again.h"
 #include "runtime/watch/quick.h"
+#include "runtime/watch/quick_bytes.h"
 #include "runtime/watch/thread.h"
 
 using namespace deadheat::watch;
@@ -68,6 +69,24 @@ DH_C DH_SLOW void deadheat_read_beside(const void* address, const DhCell* cell, 
   __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
 }
 
+// What one thread alone did, byte by byte.
+DH_C DH_SLOW void deadheat_read_bytes(const void* address, const DhCell* cell, uint64_t bytes) {
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) &&
+      access_in_bytes_quickly<false>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {
+    return;
+  }
+  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
+}
+DH_C DH_SLOW void deadheat_write_bytes(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) &&
+      access_in_bytes_quickly<true>(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) {
+    return;
+  }
+  __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
+}
+
 #define DH_READ_AGAIN(name, again)                                                  \
   DH_C DH_SLOW void name(const void* address, const DhCell* cell, uint64_t bytes) { \
     Again const done = try_again<again>(cell, bytes, DH_PC);                        \
@@ -94,6 +113,7 @@ DH_WRITE_AGAIN(deadheat_write_more, (access_again<true, kSameLabel>))
 
 // Decided with the only register that need not be kept: by the difference of a record of the cell (%rsi) and
 // the access (the floor, the bytes in %rdx, for a write its bit).
+static_assert(kDhLongBit == 0x400000);
 static_assert(kSameAccess == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
 static_assert(kSameLabel == (~uint64_t{0} << 23 | 0x400300));
 static_assert(__builtin_offsetof(DhHot, floor) == 0);
@@ -138,7 +158,7 @@ __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t)
       // The first one is of another kind. If it is a plain write of this thread: the second one.
       "2: btc $8, %r11\n"
       "test $0x400300, %r11d\n"
-      "jne deadheat_read_slow\n"
+      "jne 4f\n"
       "shr $47, %r11\n"
       "jne deadheat_read_slow\n"
       "mov %fs:__dh_hot@tpoff, %r11\n"
@@ -148,6 +168,12 @@ __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t)
       "jne deadheat_read_slow\n"
       "shr $47, %r11\n"
       "je deadheat_read_second\n"
+      "jmp deadheat_read_slow\n"
+      // Long, and the second half says so, too (or is a pointer that looks like it): byte by byte.
+      "4: test $0x400000, %r11d\n"
+      "je deadheat_read_slow\n"
+      "testl $0x400000, 8(%rsi)\n"
+      "jne deadheat_read_bytes\n"
       "jmp deadheat_read_slow\n"
       "9: ret");
 }
@@ -169,9 +195,14 @@ __attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint
       "je deadheat_write_again\n"
       "jmp deadheat_write_slow\n"
       "1: test $0x400300, %r11d\n"
-      "jne deadheat_write_slow\n"
+      "jne 2f\n"
       "shr $23, %r11\n"
       "je deadheat_write_more\n"
+      "jmp deadheat_write_slow\n"
+      "2: test $0x400000, %r11d\n"
+      "je deadheat_write_slow\n"
+      "testl $0x400000, 8(%rsi)\n"
+      "jne deadheat_write_bytes\n"
       "jmp deadheat_write_slow\n"
       "9: ret");
 }
