@@ -21,6 +21,7 @@
 #include "runtime/watch/locks.h"
 #include "runtime/watch/pair.h"
 #include "runtime/watch/quick.h"
+#include "runtime/watch/quick_bytes.h"
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
 #include "runtime/watch/tests/actors.h"
@@ -59,6 +60,7 @@ uintptr_t pc_of(const Trace& trace, const std::vector<Bytes>& bytes, Places plac
 long made_again;
 long made_more;          // of their bytes
 long made_again_behind;  // a write
+long made_in_bytes;
 long first_pairs;
 long write_pairs;
 long read_pairs;
@@ -86,6 +88,10 @@ bool quickly(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr
   }
   if (!kWrite && read_second_again(t, cell, bytes, pc) == Again::kDone) {
     ++made_again_behind;
+    return true;
+  }
+  if (access_in_bytes_quickly<kWrite>(t, cell, bytes, pc)) {
+    ++made_in_bytes;
     return true;
   }
   bool const done = quickest_access<kWrite>(t, address, cell, bytes, pc, 0);
@@ -417,6 +423,41 @@ TEST(WatchModel, RandomTracesOfPairs) {
   EXPECT_GT(read_pairs, enough(1000));
   EXPECT_GT(noted_pairs, enough(1000));
   EXPECT_GT(slower_of_pairs, enough(1000));
+}
+
+// What one thread does to parts of two granules for long, under ever new labels, until another one comes.
+TEST(WatchModel, RandomTracesOfOneThreadsBytes) {
+  std::mt19937_64 random(20261118);
+  long racy = 0;
+  made_in_bytes = 0;
+  for (int i = 0; i < runs(10000) && !::testing::Test::HasFailure(); ++i) {
+    testing::RandomShape shape;
+    shape.events = 60 + static_cast<int>(random() % 80);
+    shape.threads = 2 + static_cast<int>(random() % 2);
+    shape.locks = static_cast<int>(random() % 2);
+    shape.locations = 1 + static_cast<int>(random() % 2);
+    shape.messages = 2;
+    shape.access_weight = 20 + static_cast<int>(random() % 60);
+    shape.forks = false;
+    shape.barrier_pairs = false;
+    shape.branches = false;
+    Trace trace = testing::random_trace(shape, random);
+    // The others come to the granules seldom.
+    unsigned const seldom = 2 + static_cast<unsigned>(random() % 16);
+    std::erase_if(trace.events, [&](const Event& e) {
+      return is_access(e.kind) && e.thread.value() != 0 && random() % seldom != 0;
+    });
+    std::vector<Bytes> bytes = whole_words(trace);
+    unsigned const widest = 1u << (random() % 3);
+    for (Bytes& b : bytes) {
+      if (random() % 16 == 0) continue;
+      b.size = random() % 4 != 0 ? widest : 1;
+      b.offset += static_cast<unsigned>(random() % 8) & ~(b.size - 1);
+    }
+    racy += compare(trace, bytes, random() % 2 == 0 ? Places::kFew : Places::kOneForEach) != 0;
+  }
+  EXPECT_GT(racy, enough(1000));
+  EXPECT_GT(made_in_bytes, enough(1000));
 }
 
 // What two threads read again and again, with new labels, and write now and then: notes of shared reads.
