@@ -264,8 +264,8 @@ __attribute__((always_inline)) inline bool store(Thread* thread, DhCell* cell, c
   return compare_and_swap_cell(cell, old, next);
 }
 
-// The cell after an access of the granule of `address` at `site`, with tables to fill. False: it is long, must become so, or there is a
-// race.
+// The cell after an access of the granule of `address` at `site`, with tables to fill. False: it is long,
+// must become so, or there is a race.
 __attribute__((always_inline)) inline bool next_cell(Thread* thread, uintptr_t address, const DhCell& old,
                                                      uint64_t floor, uint64_t kind, uint64_t mask,
                                                      const QuickCache::Site& site, DhCell* next) {
