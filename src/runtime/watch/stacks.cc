@@ -109,12 +109,11 @@ uint32_t size_code(uint32_t size) { return size <= 32 ? size : 0; }
 }  // namespace
 
 StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_address) {
-  uint32_t const aux = aux_of(NodeKind::kFrame, 0);  // 0: known_frame()
-  InternCache::Node& hit = slot_of(cache, return_address, caller, aux);
-  if (hit.word == return_address && hit.parent == caller && hit.aux == aux && hit.id != 0) return hit.id;
+  InternCache::Frame& hit = cache.frame[InternCache::frame_index(caller, return_address)];
+  if (hit.return_address == return_address && hit.caller == caller && hit.id != 0) return hit.id;
   uint32_t id = fold_target(caller, return_address);
-  if (id == 0) id = find_or_insert_node(return_address, caller, aux);
-  hit = {return_address, caller, aux, id, 0};
+  if (id == 0) id = find_or_insert_node(return_address, caller, aux_of(NodeKind::kFrame, 0));
+  hit = {return_address, caller, id};
   return id;
 }
 

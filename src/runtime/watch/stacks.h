@@ -66,6 +66,20 @@ struct InternCache {
     StackId first, second;
     ShapeId id;
   };
+  // Frames have a table of their own, few lines that stay in the cache: the first access of each function
+  // that is entered asks for its frame, and would wait for it if it stood among places and composites.
+  struct Frame {
+    uintptr_t return_address;
+    StackId caller;
+    StackId id;  // 0: nothing known here
+  };
+  static constexpr unsigned kFrameBits = 9;
+  Frame frame[1u << kFrameBits];
+  static uint32_t frame_index(StackId caller, uintptr_t return_address) {
+    uint64_t const h = (return_address + caller * 0xC2B2AE3D27D4EB4Full) * 0x9E3779B97F4A7C15ull;
+    return static_cast<uint32_t>(h >> (64 - kFrameBits));
+  }
+
   // A place where locks are taken: see LocksetEntry.
   struct Place {
     LocksetId rest;
@@ -126,11 +140,10 @@ StackId intern_frame(InternCache& cache, StackId caller, uintptr_t return_addres
 // while this looks: an entry whose number is the same before and after its key was compared had that number
 // for it.
 inline StackId known_frame(const InternCache& cache, StackId caller, uintptr_t return_address) {
-  constexpr uint32_t kFrameAux = 0;
-  const InternCache::Node& hit = cache.node.at(InternCache::node_hash(return_address, caller, kFrameAux));
+  const InternCache::Frame& hit = cache.frame[InternCache::frame_index(caller, return_address)];
   StackId const id = __atomic_load_n(&hit.id, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  bool const is_it = hit.word == return_address && hit.parent == caller && hit.aux == kFrameAux;
+  bool const is_it = hit.return_address == return_address && hit.caller == caller;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return is_it && __atomic_load_n(&hit.id, __ATOMIC_RELAXED) == id ? id : 0;
 }
