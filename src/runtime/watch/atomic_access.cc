@@ -59,7 +59,7 @@ void AtomicAccess::store_done(int order) {
   } else if (sync != nullptr) {
     sync->clock.clear();
   }
-  if (sync != nullptr) sync->releaser_slot = 0;
+  forget_releaser(sync);
 }
 
 void AtomicAccess::modify_done(int order) {
@@ -76,7 +76,13 @@ void AtomicAccess::modify_done(int order) {
     if (sync == nullptr) sync = find_or_make_sync(fat_, address_);
     sync->clock.join(thread_->fence_release);
   }
-  if (sync != nullptr) sync->releaser_slot = 0;
+  forget_releaser(sync);
+}
+
+void AtomicAccess::forget_releaser(SyncVar* sync) {
+  if (sync == nullptr) return;
+  sync->releaser_slot = 0;
+  fat_->set_last_release({});
 }
 
 void AtomicAccess::learn(const SyncVar* sync, int order) {

@@ -67,6 +67,8 @@ class AtomicAccess {
 
  private:
   void learn(const SyncVar* sync, int order);
+  // Of what the location carries now, no single release is all.
+  void forget_releaser(SyncVar* sync);
   void check(AccessType type);
   void check_second_granule();
 

@@ -140,7 +140,7 @@ __attribute__((noinline)) T load_carried(const volatile T* address, int order, u
   }
   *recent = this_one;
   SyncVar* sync;
-  switch (lock_carried<kWait>(thread, at, cell, fat, &sync)) {
+  switch (lock_carried<kWait, Needs::kSyncToLearn>(thread, at, cell, fat, &sync)) {
     case Locked::kYes:
       return static_cast<T>(load_done(thread, fat, sync, at, what, order, pc, plain_load(address)));
     case Locked::kBusy:

@@ -29,7 +29,9 @@ bool nothing_to_do(const Thread* thread, const FatCell* fat, uint32_t version, c
       break;
   }
   const SyncVar* const sync = fat->syncs();
+  LastRelease const release = fat->last_release();
   if (__atomic_load_n(&fat->owner, __ATOMIC_RELAXED) != cell || !fat->lock.still(version)) return false;
+  if (sync != nullptr && knows_last_release(thread, release, address)) return true;
   // One object in the granule, and it is this one; memory of objects stays memory of objects.
   return sync != nullptr && sync->next == nullptr && sync->offset == (address & 7) &&
          sync->clock.all_known_to(thread->clock);

@@ -25,20 +25,37 @@ enum class Locked {
   kGateClosed,
 };
 
+// Does the thread know the last release at this location, and with that all there is to learn?
+__attribute__((always_inline)) inline bool knows_last_release(const Thread* thread, LastRelease release,
+                                                              uintptr_t address) {
+  return release.is_known() && release.offset() == (address & 7) &&
+         thread->clock.get(release.slot()) >= release.clock();
+}
+
+enum class Needs {
+  kSync,
+  kSyncToLearn,  // what it carries, unless that is known already: then the SyncVar is null
+};
+
 // Locks the granule for one of the functions below; kWait: never kBusy.
 // REQUIRES: thread->may_be_quick(); `fat` was named by `cell`.
-template <bool kWait>
+template <bool kWait, Needs kNeeds = Needs::kSync>
 __attribute__((always_inline)) inline Locked lock_carried(Thread* thread, uintptr_t address,
                                                           const DhCell* cell, FatCell* fat, SyncVar** sync) {
   if (__builtin_expect(!enter_quickly(thread), 0)) return Locked::kGateClosed;
   const SyncVar*& hint = thread->sync_hints.of(fat);
-  platform::want_line(hint);
+  if (kNeeds == Needs::kSync || hint != nullptr) platform::want_line(hint);
   platform::want_line(reinterpret_cast<const void*>(address));
   if (kWait)
     fat->lock.lock();
   else if (__builtin_expect(!fat->lock.try_lock(), 0))
     return Locked::kBusy;
   if (__builtin_expect(fat->owner != cell || !fat->has_syncs, 0)) return Locked::kMistaken;
+  if (kNeeds == Needs::kSyncToLearn && knows_last_release(thread, fat->last_release(), address)) {
+    hint = *sync = nullptr;  // not wanted the next time, either
+    ++thread->statistics.atomics;
+    return Locked::kYes;
+  }
   hint = *sync = fat->first_sync();
   // A second object in one granule is rare.
   if (__builtin_expect((*sync)->offset != (address & 7), 0)) return Locked::kMistaken;
@@ -122,28 +139,32 @@ __attribute__((always_inline)) inline bool can_publish(const Thread* thread) {
   return thread->span.label() < kLastClock - 1 && thread->slot < thread->clock.size();
 }
 // The rest of a release, once what the thread knew before is in `clock`: its own entry, and a new label.
+// Returns what is published, 0 if it is not more than before.
 // REQUIRES: can_publish(), and that the filter is `spans` and nothing is counted.
-__attribute__((always_inline)) inline void publish_into(Thread* thread, SyncClock* clock) {
+__attribute__((always_inline)) inline uint32_t publish_into(Thread* thread, SyncClock* clock) {
   uint32_t const before = thread->span.label();
   uint32_t const slot = thread->slot;
   uint32_t const published = thread->span.release();
+  bool const is_more = thread->clock.get(slot) < published;
   thread->clock.update(slot, published);
   clock->update(slot, published);
   // What is published need not be the label: that may have fallen (detect/spans.h) below what was used.
-  if (thread->span.label() == before) return;
-  ++thread->statistics.labels;
-  thread->publish_quick_floor();
+  if (thread->span.label() != before) {
+    ++thread->statistics.labels;
+    thread->publish_quick_floor();
+  }
+  return is_more ? published : 0;
 }
 
 }  // namespace carried
 
 // What an operation of this order, which was just done and whose result is `value`, means. They unlock, leave
-// the runtime and return `value`.
+// the runtime and return `value`. `sync` is null for a load that has nothing to learn.
 // REQUIRES: Locked::kYes; `what` is of the same order.
 __attribute__((always_inline)) inline uint64_t load_done(Thread* thread, FatCell* fat, SyncVar* sync,
                                                          uintptr_t address, Operation what, int order,
                                                          uintptr_t pc, uint64_t value) {
-  carried::learn(thread, sync, order);
+  if (sync != nullptr) carried::learn(thread, sync, order);
   if (__builtin_expect(!carried::note_access<false>(thread, fat, what, pc), 0))
     return load_done_generally(fat, address, what, pc, value);
   fat->lock.unlock();
@@ -159,13 +180,16 @@ __attribute__((always_inline)) inline void store_done(Thread* thread, FatCell* f
       return store_done_generally(fat, address, what, pc);
     }
     sync->clock.assign(thread->clock);
-    carried::publish_into(thread, &sync->clock);
+    uint32_t const published = carried::publish_into(thread, &sync->clock);
+    fat->set_last_release(published != 0 ? LastRelease(sync->offset, thread->slot, published)
+                                         : LastRelease());
   } else {
     if (__builtin_expect(!thread->fence_release.empty(), 0) ||
         __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
       return store_done_generally(fat, address, what, pc);
     }
     sync->clock.clear();
+    fat->set_last_release({});
   }
   sync->releaser_slot = 0;
   fat->lock.unlock();
@@ -183,6 +207,7 @@ __attribute__((always_inline)) inline uint64_t modify_done(Thread* thread, FatCe
     }
     sync->clock.join(thread->clock);
     carried::publish_into(thread, &sync->clock);
+    fat->set_last_release({});
   } else if (__builtin_expect(!thread->fence_release.empty(), 0) ||
              __builtin_expect(!carried::note_access<true>(thread, fat, what, pc), 0)) {
     return modify_done_generally(fat, address, what, pc, value);

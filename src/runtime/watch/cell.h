@@ -110,6 +110,27 @@ inline constexpr size_t kCellsOfLine = platform::kLine / sizeof(DhCell);
 
 struct SyncVar;
 
+// What the first synchronisation object of a granule carries, if that is nothing but the last release of one
+// thread: who knows of that release knows all that its thread knew, and need not look at the object. Only
+// releases by which a thread publishes more than before are named like that: of two that publish the same
+// clock the later one may know more.
+class LastRelease {
+ public:
+  constexpr LastRelease() = default;  // not known
+  // Slots of programs with few threads fit.
+  constexpr LastRelease(uint32_t offset, uint32_t slot, uint32_t clock)
+      : bits_(slot < kSlotsNamed ? (slot << 3 | offset) << kDhClockBits | clock : 0) {}
+
+  bool is_known() const { return bits_ != 0; }
+  uint32_t offset() const { return bits_ >> kDhClockBits & 7; }  // of the object within its granule
+  uint32_t slot() const { return bits_ >> (kDhClockBits + 3); }
+  uint32_t clock() const { return bits_ & ((1u << kDhClockBits) - 1); }
+
+ private:
+  static constexpr uint32_t kSlotsNamed = 1u << (32 - kDhClockBits - 3);
+  uint32_t bits_ = 0;  // slot 0 is nobody's
+};
+
 // The long form of a cell: one cache line. `owner` is the cell that points here, null while on the free list;
 // whoever finds a FatCell through a cell locks it and then looks whether the cell still points to it. Whoever
 // only wants to know whether an access is covered, or whether there is anything to learn, looks without the
@@ -178,8 +199,21 @@ struct alignas(64) FatCell {
   SyncVar* first_sync() const { return *sync_list(); }  // REQUIRES: has_syncs
   void set_syncs(SyncVar* first);
 
+  // It stands between the third record and the list. REQUIRES: has_syncs.
+  LastRelease last_release() const {
+    LastRelease release;
+    __builtin_memcpy(&release, end_of_three(), sizeof release);
+    return release;
+  }
+  // Whoever changes what a synchronisation object carries says so. REQUIRES: locked, has_syncs.
+  void set_last_release(LastRelease release) { __builtin_memcpy(end_of_three(), &release, sizeof release); }
+
  private:
   void bring_back_elsewhere();
+  char* end_of_three() const {
+    static_assert(sizeof(LastRelease) == sizeof(Record) - sizeof(SyncVar*));
+    return reinterpret_cast<char*>(const_cast<Record*>(few + kFew - 1));
+  }
   SyncVar** sync_list() const {
     auto const end = reinterpret_cast<uintptr_t>(this) + sizeof(FatCell);
     return reinterpret_cast<SyncVar**>(end - sizeof(SyncVar*));

@@ -154,6 +154,7 @@ __attribute__((always_inline)) inline bool quick_lock_releasing(Thread* thread, 
     return false;
   }
   thread->clock.update(thread->slot, thread->span.used());
+  fat->set_last_release({});
   publish_to_lock<kShared>(thread, sync);
   fat->lock.unlock();
   quick::no_longer_held(thread, lock, held.outer);

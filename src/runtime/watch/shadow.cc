@@ -282,6 +282,7 @@ void FatCell::set_syncs(SyncVar* first) {
   }
   if (!has_syncs && !is_elsewhere() && count == kFew) reserve(kFew + 1);
   __atomic_store_n(sync_list(), first, __ATOMIC_RELAXED);
+  set_last_release({});
   __atomic_store_n(&has_syncs, true, __ATOMIC_RELAXED);
 }
 

@@ -34,6 +34,7 @@ LockedSync::LockedSync(const volatile void* object) {
   if (chunk == nullptr) return;
   fat_ = lock_fat(chunk, &chunk->cells[cell_index(address)]);
   sync_ = find_or_make_sync(fat_, address);
+  fat_->set_last_release({});
 }
 
 LockedSync::~LockedSync() {
