@@ -424,6 +424,33 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
   }
 }
 
+namespace {
+// Mostly both records of a short cell stay, in peace with the access, and it is the third. False: something
+// else is so, and nothing was done.
+bool add_third(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old, const Record& access) {
+  uint64_t const now = repeated(access.bits());
+  uint64_t const floor = thread->hot->floor;
+  auto const [h0, h1] = old.half;
+  if (quick::is_joined_by(h0, now) || quick::is_joined_by(h1, now) || has_noted(old)) return false;
+  auto const left_of = [=](uint64_t half) {
+    return quick::left_of(thread, half, floor, now & (kDhWriteBit | kDhAtomicBit), now & 0xff);
+  };
+  uint64_t const first = left_of(h0);
+  uint64_t const second = left_of(h1);
+  if (first == 0 || second == 0 || first == quick::kRacing || second == quick::kRacing) return false;
+  StackPair const stacks = shape_stacks(shape_of(old));
+  Record const records[] = {unpack_half(first, stacks.first), unpack_half(second, stacks.second), access};
+  // As FatCell::show chooses it.
+  auto const is_hidden = [&](const Record& r) {
+    return r.epoch_bits != access.epoch_bits && r.epoch().slot() == thread->slot;
+  };
+  uint64_t const shown = !is_hidden(records[1])   ? records[1].bits()
+                         : !is_hidden(records[0]) ? records[0].bits()
+                                                  : 0;
+  return make_long_of_three(chunk, cell, old, records, shown);
+}
+}  // namespace
+
 void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const AccessRequest& whole,
                   StackId stack) {
   Record access;
@@ -446,7 +473,8 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
     // The quick way would have found what fits into a short cell, or covers the access there: that is not
     // tried again. Should it fit after all, it becomes short again at once.
     thread->until_known -= kMoreUrgent;
-    if (make_bytewise(thread, chunk, cell, seen, access)) return;
+    if (make_bytewise(thread, chunk, cell, seen, access) || add_third(thread, chunk, cell, seen, access))
+      return;
     FatCell* const fat = make_fat_from(chunk, cell, seen);
     record_and_unlock(thread, fat != nullptr ? fat : lock_fat(chunk, cell), granule, access, &races);
   }

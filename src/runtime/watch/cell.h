@@ -287,15 +287,20 @@ inline void store_cell(DhCell* cell, const DhCell& value) {
   __asm__ volatile("movdqa %1, %0" : "=m"(*cell) : "x"(both) : "memory");
 }
 
+// What shows two accesses, as Record::bits; the latter is 0 if there is none.
+constexpr DhCell cell_that_shows(FatNumber number, uint64_t latest, uint64_t other) {
+  bool const other_first = (~latest & other & Record::kWrite) != 0;
+  uint64_t const first = repeated(other_first ? other : latest);
+  uint64_t const second = repeated(other_first ? latest : other);
+  return cell_by_number(number, first, second);
+}
+
 inline void FatCell::show(uint64_t latest, uint64_t other) {
   DhCell const seen = load_halves(owner);
   FatNumber const number = number_of(seen);
   if (__builtin_expect(number == 0, 0)) return;
   if (__builtin_expect(has_syncs, 0)) return store_cell(owner, cell_by_pointer(this, number));
-  bool const other_first = (~latest & other & Record::kWrite) != 0;
-  uint64_t const first = repeated(other_first ? other : latest);
-  uint64_t const second = repeated(other_first ? latest : other);
-  store_cell(owner, cell_by_number(number, first, second));
+  store_cell(owner, cell_that_shows(number, latest, other));
 }
 
 inline bool compare_and_swap_cell(DhCell* cell, const DhCell& expected, const DhCell& desired) {

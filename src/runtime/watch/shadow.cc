@@ -336,6 +336,25 @@ FatCell* make_fat_from(Chunk* chunk, DhCell* cell, const DhCell& old) {
   return nullptr;
 }
 
+bool make_long_of_three(Chunk* chunk, DhCell* cell, const DhCell& old, const Record (&records)[3],
+                        uint64_t shown) {
+  DhCell const fresh = take_fat();
+  FatCell* const fat = fat_of(fresh);
+  fat->owner = cell;
+  for (unsigned i = 0; i < 3; ++i) fat->few[i] = records[i];
+  fat->count = 3;
+  note_may_be_long(chunk, cell);
+  FatNumber const number = number_of(fresh);
+  DhCell const next = number != 0 ? cell_that_shows(number, records[2].bits(), shown) : fresh;
+  if (__builtin_expect(compare_and_swap_cell(cell, old, next), 1)) {
+    fat->lock.unlock();
+    return true;
+  }
+  release_fat(fat);
+  give_back(fat, number);
+  return false;
+}
+
 FatCell* make_fat_of(DhCell* cell, const Record* records, unsigned count) {
   DhCell const fresh = take_fat();
   FatCell* const fat = fat_of(fresh);
