@@ -464,7 +464,7 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
   DhCell const seen = load_cell(cell);
   if (is_fat(seen)) {
     if (is_bytewise(seen) && access_in_bytes(thread, cell, seen, access)) return;
-    if (!repeats_only(seen, thread->slot) && covered_without_lock(seen, cell, access)) {
+    if (is_covered_in_long(thread, seen, cell, access)) {
       ++thread->statistics.covered;
       return;
     }
@@ -473,8 +473,9 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
     // The quick way would have found what fits into a short cell, or covers the access there: that is not
     // tried again. Should it fit after all, it becomes short again at once.
     thread->until_known -= kMoreUrgent;
-    if (make_bytewise(thread, chunk, cell, seen, access) || add_third(thread, chunk, cell, seen, access))
-      return;
+    bool const is_own = repeats_only(seen, thread->slot);
+    if (is_own && make_bytewise(thread, chunk, cell, seen, access)) return;
+    if (add_third(thread, chunk, cell, seen, access)) return;
     FatCell* const fat = make_fat_from(chunk, cell, seen);
     record_and_unlock(thread, fat != nullptr ? fat : lock_fat(chunk, cell), granule, access, &races);
   }

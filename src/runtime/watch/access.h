@@ -50,6 +50,11 @@ struct Races {
 // Whether the filter drops the access to a cell that was `seen` to be long, asked without the lock; false
 // also while the records are changing, and where the cell shows all there is.
 bool covered_without_lock(const DhCell& seen, const DhCell* cell, const Record& access);
+// The same where the cell does not show it already, if it is likely.
+inline bool is_covered_in_long(Thread* thread, const DhCell& seen, const DhCell* cell, const Record& access) {
+  if (repeats_only(seen, thread->slot) || !thread->covered_in_long.is_likely()) return false;
+  return thread->covered_in_long.note(covered_without_lock(seen, cell, access));
+}
 // The same with the lock held; `access` needs no stack.
 bool covered_in_fat(FatCell* fat, const Record& access);
 void record_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record& access, Races* races);

@@ -112,7 +112,7 @@ __attribute__((always_inline)) inline bool in_long_cell(Thread* thread, const vo
   bool const bytewise = is_bytewise(seen);
   if (!bytewise) {
     platform::want_line(fat_of(seen));
-    if (!repeats_only(seen, thread->slot) && covered_without_lock(seen, cell, access)) {
+    if (is_covered_in_long(thread, seen, cell, access)) {
       ++thread->statistics.covered;
       return true;
     }

@@ -64,6 +64,23 @@ struct SyncHints {
   }
 };
 
+// Whether something that need not be asked is likely to be so, by how it was the last times.
+class Likelihood {
+ public:
+  // Once it is not, it is asked now and then all the same.
+  bool is_likely() { return lately_ > 0 || ++refused_ % kTryAgain == 0; }
+  bool note(bool is_so) {
+    lately_ = is_so ? kMost : lately_ > 0 ? lately_ - 1 : 0;
+    return is_so;
+  }
+
+ private:
+  static constexpr int32_t kMost = 16;
+  static constexpr uint32_t kTryAgain = 32;
+  int32_t lately_;
+  uint32_t refused_;
+};
+
 // What the tables of a thread grow to that often asks them in vain.
 struct RoomyTables {
   static constexpr uint32_t kOften = 1u << 15;
@@ -128,6 +145,7 @@ struct Thread {
   InternCache cache;
   QuickCache quick;
   RoomyTables* roomy = nullptr;  // what they have grown to, if they have
+  Likelihood covered_in_long;    // is an access to a long cell, by a record that the cell does not show
   PlacesAgain places_again;
   LockPlaces lock_places;
   SyncHints sync_hints;
