@@ -374,24 +374,24 @@ namespace {
 bool forget_own(Thread* thread, DhCell* cell, uint8_t mask) {
   for (;;) {
     DhCell const old = load_cell(cell);
-    DhCell fresh = old;
     if (is_bytewise(old)) return forget_in_bytes(thread, cell, old, mask);
     if (is_fat(old)) return false;
-    for (uint64_t& half : fresh.half) {
-      if ((half & mask) == 0) continue;
-      if (Epoch::from_bits(half >> kDhEpochShift).slot() != thread->slot) return false;
-      half &= ~static_cast<uint64_t>(mask);
-      if ((half & 0xff) == 0) half &= kHalfShape;
+    for (uint64_t const half : old.half) {
+      if ((half & mask) != 0 && slot_of(half) != thread->slot) return false;
     }
-    if (fresh.half[0] == old.half[0] && fresh.half[1] == old.half[1]) return true;
-    if (((fresh.half[0] | fresh.half[1]) & 0xff) == 0) fresh = DhCell{};
-    if (compare_and_swap_cell(cell, old, fresh)) return true;
+    DhCell const fresh = without_bytes(old, mask);
+    if (is_same(fresh, old) || compare_and_swap_cell(cell, old, fresh)) return true;
   }
 }
 
-void forget_in_fat(DhCell* cell, uint8_t mask) {
-  FatCell* const fat = lock_existing_fat(cell);
-  if (fat == nullptr) return;
+// The same whoever has touched it: what was to be told of that has been told.
+void forget_all(Chunk* chunk, DhCell* cell, uint8_t mask) {
+  for (;;) {
+    DhCell const old = load_cell(cell);
+    if (is_fat(old) || has_noted(old)) break;
+    if (compare_and_swap_cell(cell, old, without_bytes(old, mask))) return;
+  }
+  FatCell* const fat = lock_fat(chunk, cell);
   Record* const records = fat->records();
   unsigned kept = 0;
   for (unsigned i = 0; i < fat->count; ++i) {
@@ -417,7 +417,7 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
       DhCell* const cell = &chunk->cells[cell_index(granule)];
       if (!forget_own(thread, cell, mask)) {
         check_access(thread, {at, next - at, AccessType::kFree, pc});
-        if (!forget_own(thread, cell, mask)) forget_in_fat(cell, mask);
+        if (!forget_own(thread, cell, mask)) forget_all(chunk, cell, mask);
       }
     }
     at = next;

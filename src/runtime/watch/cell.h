@@ -106,6 +106,15 @@ constexpr DhCell with_shape(uint64_t first, uint64_t second, ShapeId shape) {
            (second & ~kHalfShape) | (static_cast<uint64_t>(shape & kLow) << kHalfShapeShift)}};
 }
 
+// What a short cell knows of all bytes but those of `mask`. A half that has no bytes any more keeps its part
+// of the pair's number, while the other half needs it.
+constexpr DhCell without_bytes(const DhCell& cell, uint64_t mask) {
+  uint64_t const h0 = cell.half[0] & ~mask;
+  uint64_t const h1 = cell.half[1] & ~mask;
+  if (((h0 | h1) & 0xff) == 0) return {};
+  return {{(h0 & 0xff) != 0 ? h0 : h0 & kHalfShape, (h1 & 0xff) != 0 ? h1 : h1 & kHalfShape}};
+}
+
 inline constexpr size_t kCellsOfLine = platform::kLine / sizeof(DhCell);
 
 struct SyncVar;

@@ -1,0 +1,174 @@
+// The ends of local variables against the definition: an end is a write of all bytes, and then they have no
+// past. Random accesses and ends of variables that share granules, played into the real hooks by one thread
+// that takes the part of three.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <vector>
+
+#include "runtime/watch/access.h"
+#include "runtime/watch/again.h"
+#include "runtime/watch/covered.h"
+#include "runtime/watch/quick.h"
+#include "runtime/watch/shadow.h"
+#include "runtime/watch/sync.h"
+#include "runtime/watch/tests/actors.h"
+
+namespace deadheat::watch {
+namespace {
+
+constexpr unsigned kActors = 3;
+constexpr unsigned kArena = 32;
+alignas(64) char arena[kArena];
+alignas(64) char messages[2][64];
+
+uintptr_t at(unsigned byte) { return reinterpret_cast<uintptr_t>(arena) + byte; }
+
+struct Variable {
+  unsigned offset;
+  unsigned size;
+};
+// Whole granules, parts that share one, and parts of two.
+constexpr Variable kVariables[] = {{0, 4}, {4, 4}, {8, 8}, {16, 1}, {17, 1}, {18, 2}, {20, 8}, {28, 4}};
+
+class Definition {
+ public:
+  explicit Definition(unsigned actors) : known_(actors, Clock(actors, 0)), sent_(2, Clock(actors, 0)) {
+    for (unsigned i = 0; i < actors; ++i) known_[i][i] = 1;
+  }
+  void send(unsigned actor, unsigned message) {
+    join(sent_[message], known_[actor]);
+    ++known_[actor][actor];
+  }
+  void receive(unsigned actor, unsigned message) { join(known_[actor], sent_[message]); }
+
+  // The bytes that have a race with it, and had none since they were new.
+  std::set<unsigned> access(unsigned actor, const Variable& v, bool write) {
+    std::set<unsigned> racy;
+    for (unsigned byte = v.offset; byte < v.offset + v.size; ++byte) {
+      for (const Past& p : past_[byte]) {
+        bool const race = (p.write || write) && p.clock > known_[actor][p.actor] && p.actor != actor;
+        if (race && !raced_[byte]) racy.insert(byte);
+      }
+      past_[byte].push_back({actor, known_[actor][actor], write});
+    }
+    for (unsigned byte : racy) raced_[byte] = true;
+    return racy;
+  }
+  std::set<unsigned> end(unsigned actor, const Variable& v) {
+    std::set<unsigned> racy = access(actor, v, true);
+    for (unsigned byte = v.offset; byte < v.offset + v.size; ++byte) {
+      past_[byte].clear();
+      raced_[byte] = false;
+    }
+    return racy;
+  }
+  std::set<unsigned> have_raced() const {
+    std::set<unsigned> bytes;
+    for (unsigned byte = 0; byte < kArena; ++byte)
+      if (raced_[byte]) bytes.insert(byte);
+    return bytes;
+  }
+
+ private:
+  using Clock = std::vector<unsigned>;
+  struct Past {
+    unsigned actor;
+    unsigned clock;
+    bool write;
+  };
+  static void join(Clock& into, const Clock& from) {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
+  }
+  std::vector<Clock> known_;
+  std::vector<Clock> sent_;
+  std::vector<Past> past_[kArena];
+  bool raced_[kArena] = {};
+};
+
+template <bool kWrite>
+void touch(Thread* t, const Variable& v, uintptr_t pc) {
+  if ((v.offset & 7) + v.size > 8) {
+    check_access(t, {at(v.offset), v.size, kWrite ? AccessType::kWrite : AccessType::kRead, pc, 0, false});
+    return;
+  }
+  DhCell* const cell = &chunk_for(at(0))->cells[cell_index(at(v.offset))];
+  uint64_t const bytes = bytes_at(at(v.offset), v.size);
+  if (is_covered(cell, t->hot->floor, bytes | (kWrite ? uint64_t{kDhWriteBit} : 0))) return;
+  t->until_known = 100;
+  remember_site(t, pc, current_frames(t), v.size | kHookSite | (kWrite ? kWriteSite : 0));
+  if (kWrite && cell->half[0] == 0 && quickest_first_write(t, at(v.offset), cell, bytes, pc)) return;
+  if (access_again<kWrite, kSameAccess>(t, cell, bytes, pc) == Again::kDone) return;
+  if (access_again<kWrite, kSameLabel>(t, cell, bytes, pc) == Again::kDone) return;
+  if (quickest_access<kWrite>(t, at(v.offset), cell, bytes, pc, 0)) return;
+  quick_access<kWrite>(t, at(v.offset), v.size, pc, 0, kHookSite);
+}
+
+// All that was told of the event now.
+std::set<unsigned> told_now() {
+  std::set<unsigned> bytes;
+  for (const Told& t : told)
+    if (t.later == event_now) bytes.insert(static_cast<unsigned>(t.byte - at(0)));
+  return bytes;
+}
+
+TEST(WatchEnds, RandomLivesOfVariablesThatShareGranules) {
+  std::mt19937_64 random(20261119);
+  long races_of_ends = 0;
+  long private_parts = 0;
+  for (int run = 0; run < runs(6000) && !::testing::Test::HasFailure(); ++run) {
+    Actors actors;
+    actors.are(std::set<uint32_t>{0, 1, 2});
+    clear_shadow(at(0), kArena);
+    clear_shadow(reinterpret_cast<uintptr_t>(messages), sizeof messages);
+    Definition definition(kActors);
+    unsigned const others_come = 2 + static_cast<unsigned>(random() % 12);
+    for (event_now = 0; event_now < 60; ++event_now) {
+      unsigned const who = random() % others_come == 0 ? 1 + static_cast<unsigned>(random() % 2) : 0;
+      Thread* const t = actors.enter(who);
+      const Variable& v = kVariables[random() % std::size(kVariables)];
+      std::set<unsigned> const have_raced = definition.have_raced();
+      std::set<unsigned> expected;
+      switch (random() % 8) {
+        case 0:
+          sync_release(t, messages[who % 2], false);
+          definition.send(who, who % 2);
+          break;
+        case 1:
+          sync_acquire(t, messages[0]);
+          sync_acquire(t, messages[1]);
+          definition.receive(who, 0);
+          definition.receive(who, 1);
+          break;
+        case 2:
+        case 3:
+          private_parts += who == 0 && v.size < 8;
+          __dh_end_of_life(arena + v.offset, v.size);
+          expected = definition.end(who, v);
+          races_of_ends += !expected.empty();
+          break;
+        case 4:
+          touch<false>(t, v, 0x1000 + v.offset);
+          expected = definition.access(who, v, false);
+          break;
+        default:
+          touch<true>(t, v, 0x2000 + v.offset);
+          expected = definition.access(who, v, true);
+          break;
+      }
+      std::set<unsigned> const now = told_now();
+      for (unsigned byte : expected)
+        EXPECT_TRUE(now.contains(byte)) << "run " << run << " event " << event_now << ": byte " << byte
+                                        << " has a race that was not told";
+      for (unsigned byte : now)
+        EXPECT_TRUE(expected.contains(byte) || have_raced.contains(byte))
+            << "run " << run << " event " << event_now << ": byte " << byte << " has no race";
+    }
+  }
+  EXPECT_GT(races_of_ends, enough(1000));
+  EXPECT_GT(private_parts, enough(1000));
+}
+
+}  // namespace
+}  // namespace deadheat::watch
