@@ -22,26 +22,46 @@ constexpr uint64_t kSameLabel = ~(kHalfShape | 0xff);
 
 enum class Again {
   kDone,
+  kJoined,  // the same, with bytes that were touched elsewhere
   kNo,
-  kUnknown,  // perhaps: learn_again
-  kShared,   // a read that another thread makes, too: ReadNotes::begin, or as usual
+  kElsewhere,  // that record was made at another place, as far as is known: learn_again, replace_own_write
+  kShared,     // a read that another thread makes, too: ReadNotes::begin, or as usual
 };
 
-// kDone: the access is made at the place of that record. No lock, nothing marked: a handler of a signal may
+// Is the access made at the place of that record? No lock, nothing marked: a handler of a signal may
 // run in between and change the table. It adds whole entries, so that one whose shape is the same before and
 // after the rest was compared is either unchanged or about the same shape.
-__attribute__((always_inline)) inline Again find_place_again(Thread* thread, uint32_t shape, uintptr_t pc) {
+__attribute__((always_inline)) inline Again find_place_again(const Thread* thread, uint32_t shape,
+                                                             uintptr_t pc) {
   const PlacesAgain::Entry& entry = thread->places_again.entry[PlacesAgain::index(pc, shape)];
   if (__builtin_expect(entry.shape != shape, 0) || __builtin_expect(entry.pc != pc, 0) ||
       __builtin_expect(entry.frames != thread->hot->next_frame[-1].context, 0) ||
       __builtin_expect(entry.locks != thread->lockset, 0)) {
-    return thread->places_again.shall_learn() ? Again::kUnknown : Again::kNo;
+    return Again::kElsewhere;
   }
   __asm__ volatile("" : : : "memory");
   return __builtin_expect(entry.shape != shape, 0) ? Again::kNo : Again::kDone;
 }
 
-// Unless it is kDone, nothing was done.
+// Bytes that join those of the same label which stand first in `old`, alone, and were touched at another
+// place (Move::kIntoFirst), if that was so before. REQUIRES: it is not known that they were touched at this
+// one.
+__attribute__((always_inline)) inline bool join_again(Thread* thread, DhCell* cell, const DhCell& old,
+                                                      uint64_t bytes, uintptr_t pc) {
+  uint64_t const what = JoinsAgain::what(shape_of(old), old.half[0], bytes);
+  const JoinsAgain::Entry& entry = thread->joins_again.entry[JoinsAgain::index(pc, what)];
+  // What becomes of it is taken before the entry is recognised, because a signal's handler may change it.
+  ShapeId const shape = entry.next;
+  __asm__ volatile("" : : : "memory");
+  if (entry.what != what || entry.pc != pc || entry.frames != thread->hot->next_frame[-1].context ||
+      entry.locks != thread->lockset) {
+    return false;
+  }
+  DhCell const next = with_shape(old.half[0] | bytes, 0, shape);
+  return quick::store(thread, cell, old, next);
+}
+
+// Unless it is kDone or kJoined, nothing was done.
 // REQUIRES: thread->may_be_quick()
 template <bool kWrite, uint64_t kSame>
 __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell* cell, uint64_t bytes,
@@ -63,9 +83,19 @@ __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell*
   if ((h1 & 0xff) != 0 && (kWrite || (h1 & kDhWriteBit) != 0 || quick::ordered(thread, h1)))
     return Again::kNo;
   Again const found = find_place_again(thread, shape_of(old), pc);
+  // A read that joins others is seldom, and not worth the registers here (read_that_joins).
+  if (kWrite && kSame == kSameLabel && found == Again::kElsewhere && join_again(thread, cell, old, bytes, pc))
+    return Again::kJoined;
   if (found != Again::kDone) return found;
   uint64_t const next = kSame == kSameLabel ? h0 | bytes : with_label(h0, floor);
   return quick::store(thread, cell, old, {{next, h1}}) ? Again::kDone : Again::kNo;
+}
+
+__attribute__((always_inline)) inline bool read_that_joins(Thread* thread, DhCell* cell, uint64_t bytes,
+                                                           uintptr_t pc) {
+  DhCell const old = load_halves(cell);
+  return ((old.half[0] ^ thread->hot->floor) & kSameLabel) == 0 && (old.half[1] & 0xff) == 0 &&
+         join_again(thread, cell, old, bytes, pc);
 }
 
 // The same for a read whose record stands second, behind a plain write of this thread, which stays what it
@@ -86,8 +116,21 @@ __attribute__((always_inline)) inline Again read_second_again(Thread* thread, Dh
   return quick::store(thread, cell, old, {{h0, next}}) ? Again::kDone : Again::kNo;
 }
 
-// Remembers the place for the next time, if it is the one of a record that stands there.
-__attribute__((noinline, preserve_most)) void learn_again(Thread* thread, const DhCell* cell, uintptr_t pc,
-                                                          uint32_t size_and_kind);
+// A write of the same bytes as the one that stands there alone and was made elsewhere, by this thread:
+// nothing is left of that (quick::kAlone). False: nothing was done. REQUIRES: thread->may_be_quick()
+__attribute__((always_inline)) inline bool replace_own_write(Thread* thread, DhCell* cell, uint64_t bytes,
+                                                             uintptr_t pc) {
+  DhCell const old = load_halves(cell);
+  uint64_t const now = thread->hot->floor | kDhWriteBit | bytes;
+  if (((old.half[0] ^ now) & kSameAccess) != 0 || (old.half[1] & 0xff) != 0) return false;
+  quick::Place place;
+  if (!quick::find_place(thread, pc, kHookSite | kWriteSite, &place)) return false;
+  return quick::store(thread, cell, old, {{now | place.alone_in_half[0], place.alone_in_half[1]}});
+}
+
+// Remembers the place for the next time, if it is the one of a record that stands there; and what becomes of
+// that if `bytes` join it.
+__attribute__((noinline, preserve_most)) void learn_again(Thread* thread, const DhCell* cell, uint64_t bytes,
+                                                          uintptr_t pc, uint32_t size_and_kind);
 
 }  // namespace deadheat::watch

@@ -35,4 +35,28 @@ struct PlacesAgain {
   }
 };
 
+// Where bytes join others that were touched elsewhere: halves of a word that a function writes one after the
+// other, or hands out to be written.
+struct JoinsAgain {
+  // An access at `pc`, called from `frames`, under `locks`, makes `next` of the pair `shape` whose first
+  // record stands alone.
+  struct Entry {
+    uintptr_t pc;
+    StackId frames;
+    LocksetId locks;
+    uint64_t what;  // 0: nothing known here
+    ShapeId next;
+  };
+  static constexpr unsigned kEntries = 512;
+  Entry entry[kEntries];
+
+  // The pair, the bytes of that record, and those of the access: one number, which needs one register.
+  static constexpr uint64_t what(ShapeId shape, uint64_t half, uint64_t bytes) {
+    return shape | (half & 0xff) << 40 | bytes << 32;
+  }
+  static constexpr uint32_t index(uintptr_t pc, uint64_t what) {
+    return static_cast<uint32_t>(pc ^ what ^ what >> 32) % kEntries;
+  }
+};
+
 }  // namespace deadheat::watch

@@ -26,12 +26,34 @@ __attribute__((always_inline)) inline Again try_again(const DhCell* cell, uint64
 }
 }  // namespace
 
+// What to do where the record that stands there was made elsewhere. Now and then the place is learnt.
 DH_C DH_SLOW void deadheat_read_learn(const void* address, const DhCell* cell, uint64_t bytes) {
-  learn_again(current_thread, cell, DH_PC, kHookSite);
+  learn_again(current_thread, cell, bytes, DH_PC, kHookSite);
   __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
 }
 DH_C DH_SLOW void deadheat_write_learn(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
-  learn_again(current_thread, cell, DH_PC, kHookSite | kWriteSite);
+  learn_again(current_thread, cell, bytes, DH_PC, kHookSite | kWriteSite);
+  __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
+}
+DH_C DH_SLOW void deadheat_read_elsewhere(const void* address, const DhCell* cell, uint64_t bytes) {
+  if (current_thread->places_again.shall_learn()) __attribute__
+    ((musttail)) return deadheat_read_learn(address, cell, bytes);
+  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
+}
+DH_C DH_SLOW void deadheat_read_join(const void* address, const DhCell* cell, uint64_t bytes) {
+  if (read_that_joins(current_thread, const_cast<DhCell*>(cell), bytes, DH_PC)) return;
+  __attribute__((musttail)) return deadheat_read_elsewhere(address, cell, bytes);
+}
+DH_C DH_SLOW void deadheat_write_elsewhere(void* address, const DhCell* cell, uint64_t bytes,
+                                           uint64_t value) {
+  if (current_thread->places_again.shall_learn()) __attribute__
+    ((musttail)) return deadheat_write_learn(address, cell, bytes, value);
+  __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
+}
+DH_C DH_SLOW void deadheat_write_instead(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
+  Thread* const thread = current_thread;
+  if (thread->places_again.shall_learn()) learn_again(thread, cell, bytes, DH_PC, kHookSite | kWriteSite);
+  if (replace_own_write(thread, const_cast<DhCell*>(cell), bytes, DH_PC)) return;
   __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
 }
 
@@ -87,29 +109,29 @@ DH_C DH_SLOW void deadheat_write_bytes(void* address, const DhCell* cell, uint64
   __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
 }
 
-#define DH_READ_AGAIN(name, again)                                                  \
+#define DH_READ_AGAIN(name, again, elsewhere)                                       \
   DH_C DH_SLOW void name(const void* address, const DhCell* cell, uint64_t bytes) { \
     Again const done = try_again<again>(cell, bytes, DH_PC);                        \
-    if (done == Again::kDone) return;                                               \
+    if (done == Again::kDone || done == Again::kJoined) return;                     \
     if (done == Again::kNo) __attribute__                                           \
       ((musttail)) return deadheat_read_slow(address, cell, bytes);                 \
     if (done == Again::kShared) __attribute__                                       \
       ((musttail)) return deadheat_read_shared(address, cell, bytes);               \
-    __attribute__((musttail)) return deadheat_read_learn(address, cell, bytes);     \
+    __attribute__((musttail)) return elsewhere(address, cell, bytes);               \
   }
-#define DH_WRITE_AGAIN(name, again)                                                           \
+#define DH_WRITE_AGAIN(name, again, elsewhere)                                                \
   DH_C DH_SLOW void name(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) { \
     Again const done = try_again<again>(cell, bytes, DH_PC);                                  \
-    if (done == Again::kDone) return;                                                         \
+    if (done == Again::kDone || done == Again::kJoined) return;                               \
     if (done == Again::kNo) __attribute__                                                     \
       ((musttail)) return deadheat_write_slow(address, cell, bytes, value);                   \
-    __attribute__((musttail)) return deadheat_write_learn(address, cell, bytes, value);       \
+    __attribute__((musttail)) return elsewhere(address, cell, bytes, value);                  \
   }
-DH_READ_AGAIN(deadheat_read_again, (access_again<false, kSameAccess>))
-DH_READ_AGAIN(deadheat_read_more, (access_again<false, kSameLabel>))
-DH_READ_AGAIN(deadheat_read_second, read_second_again)
-DH_WRITE_AGAIN(deadheat_write_again, (access_again<true, kSameAccess>))
-DH_WRITE_AGAIN(deadheat_write_more, (access_again<true, kSameLabel>))
+DH_READ_AGAIN(deadheat_read_again, (access_again<false, kSameAccess>), deadheat_read_elsewhere)
+DH_READ_AGAIN(deadheat_read_more, (access_again<false, kSameLabel>), deadheat_read_join)
+DH_READ_AGAIN(deadheat_read_second, read_second_again, deadheat_read_elsewhere)
+DH_WRITE_AGAIN(deadheat_write_again, (access_again<true, kSameAccess>), deadheat_write_instead)
+DH_WRITE_AGAIN(deadheat_write_more, (access_again<true, kSameLabel>), deadheat_write_elsewhere)
 
 // Decided with the only register that need not be kept: by the difference of a record of the cell (%rsi) and
 // the access (the floor, the bytes in %rdx, for a write its bit).

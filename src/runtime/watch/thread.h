@@ -147,6 +147,7 @@ struct Thread {
   RoomyTables* roomy = nullptr;  // what they have grown to, if they have
   Likelihood covered_in_long;    // is an access to a long cell, by a record that the cell does not show
   PlacesAgain places_again;
+  JoinsAgain joins_again;
   LockPlaces lock_places;
   SyncHints sync_hints;
   WalkedRanges walked;
@@ -170,8 +171,9 @@ struct Thread {
   bool may_be_quick() const {
     // Each by itself: a load of both at once would wait for a store to one of them that has just been made.
     uint32_t either = __atomic_load_n(&inside, __ATOMIC_RELAXED);
-    __asm__("orl %1, %0" : "+r"(either) : "m"(not_quick));
-    return either == 0;
+    bool neither;
+    __asm__("orl %2, %0" : "+r"(either), "=@ccz"(neither) : "m"(not_quick));
+    return neither;
   }
 };
 

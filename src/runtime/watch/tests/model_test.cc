@@ -50,15 +50,22 @@ constexpr uintptr_t kPcBase = 0x1000;
 enum class Places {
   kOneForEach,
   kFew,  // one for each kind and size, so that accesses are made again
+  kOneForEachPart,
 };
 uintptr_t pc_of(const Trace& trace, const std::vector<Bytes>& bytes, Places places, std::size_t index) {
   if (places == Places::kOneForEach) return kPcBase + index;
   bool const write = trace.events[index].kind == EventKind::kWrite;
-  return kPcBase + (write ? 32 : 0) + bytes[index].size;
+  uintptr_t const pc = kPcBase + (write ? 32 : 0) + bytes[index].size;
+  // Of the first parts of granules there are two.
+  return places == Places::kFew
+             ? pc
+             : pc + bytes[index].offset % 8 * 64 + (bytes[index].offset == 0 ? 1024 * (index % 2) : 0);
 }
 
 long made_again;
-long made_more;          // of their bytes
+long made_more;  // of their bytes
+long joined;     // bytes that were touched elsewhere
+long replaced;
 long made_again_behind;  // a write
 long made_in_bytes;
 long first_pairs;
@@ -82,8 +89,14 @@ bool quickly(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr
     ++made_again;
     return true;
   }
-  if (access_again<kWrite, kSameLabel>(t, cell, bytes, pc) == Again::kDone) {
-    ++made_more;
+  Again more = access_again<kWrite, kSameLabel>(t, cell, bytes, pc);
+  if (!kWrite && more == Again::kElsewhere && read_that_joins(t, cell, bytes, pc)) more = Again::kJoined;
+  if (more == Again::kDone || more == Again::kJoined) {
+    ++(more == Again::kDone ? made_more : joined);
+    return true;
+  }
+  if (kWrite && replace_own_write(t, cell, bytes, pc)) {
+    ++replaced;
     return true;
   }
   if (!kWrite && read_second_again(t, cell, bytes, pc) == Again::kDone) {
@@ -94,8 +107,9 @@ bool quickly(Thread* t, uintptr_t address, DhCell* cell, uint64_t bytes, uintptr
     ++made_in_bytes;
     return true;
   }
+  learn_again(t, cell, bytes, pc, kHookSite | (kWrite ? kWriteSite : 0));
   bool const done = quickest_access<kWrite>(t, address, cell, bytes, pc, 0);
-  learn_again(t, cell, pc, kHookSite | (kWrite ? kWriteSite : 0));
+  learn_again(t, cell, bytes, pc, kHookSite | (kWrite ? kWriteSite : 0));
   return done;
 }
 
@@ -387,6 +401,47 @@ TEST(WatchModel, RandomTracesThroughFewPlaces) {
   EXPECT_GT(racy, enough(1000));
   EXPECT_GT(made_again, enough(1000));
   EXPECT_GT(made_more, enough(500));
+}
+
+// Halves of words and smaller parts, each touched at its own place, one after the other, again and again.
+TEST(WatchModel, RandomTracesOfPartsThatJoin) {
+  std::mt19937_64 random(20261120);
+  long racy = 0;
+  joined = replaced = 0;
+  for (int i = 0; i < runs(10000) && !::testing::Test::HasFailure(); ++i) {
+    testing::RandomShape shape;
+    shape.events = 40 + static_cast<int>(random() % 60);
+    shape.threads = 2 + static_cast<int>(random() % 2);
+    shape.locks = static_cast<int>(random() % 2);
+    shape.locations = 1 + static_cast<int>(random() % 2);
+    shape.messages = 2;
+    shape.access_weight = 10 + static_cast<int>(random() % 40);
+    shape.forks = false;
+    shape.barrier_pairs = false;
+    shape.branches = false;
+    Trace trace = testing::random_trace(shape, random);
+    // The others come seldom.
+    unsigned const seldom = 2 + static_cast<unsigned>(random() % 8);
+    std::erase_if(trace.events, [&](const Event& e) {
+      return is_access(e.kind) && e.thread.value() != 0 && random() % seldom != 0;
+    });
+    std::vector<Event> events;
+    std::vector<Bytes> bytes;
+    for (const Event& e : trace.events) {
+      unsigned const parts = is_access(e.kind) ? 1u << random() % 3 : 1;
+      for (unsigned part = 0; part < parts; ++part) {
+        events.push_back(e);
+        unsigned const size = 8 / parts;
+        bytes.push_back({static_cast<unsigned>(e.object.index() % 4) * 8 + part * size, size});
+        if (random() % 8 == 0) break;
+      }
+    }
+    trace.events = events;
+    racy += compare(trace, bytes, Places::kOneForEachPart) != 0;
+  }
+  EXPECT_GT(racy, enough(1000));
+  EXPECT_GT(joined, enough(50));
+  EXPECT_GT(replaced, enough(1000));
 }
 
 // Objects of two words, which are mostly touched as a whole.
