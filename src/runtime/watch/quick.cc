@@ -40,7 +40,7 @@ const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId fram
   DhCell const halves = with_shape(0, 0, alone);
   uint32_t const index = quick::site_index(key, context);
   QuickCache::Site* const site = &thread->quick.site[index];
-  site[1] = site[0];
+  for (uint32_t way = quick::kSiteWays; --way != 0;) site[way] = site[way - 1];
   *site = {key,
            context,
            stack,

@@ -85,8 +85,10 @@ constexpr StackId kOutsideFrames = ~StackId{0};
 constexpr uint64_t known_context(StackId frames, LocksetId locks) {
   return site_context(frames != 0 ? frames : kOutsideFrames, locks);
 }
-// Two entries of one cache line are looked through, the one that came last first.
-constexpr uint32_t kSiteWays = 2;
+// Four entries of two neighbouring cache lines are looked through, the one that came last first. (With two,
+// some program or other has three places that share them, by the luck of their addresses, and each comes anew
+// every time.)
+constexpr uint32_t kSiteWays = 4;
 __attribute__((always_inline)) inline uint32_t site_index(uint64_t key, uint64_t context) {
   uint64_t const h = (key ^ context * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
   return static_cast<uint32_t>(h >> (64 - QuickCache::kSiteBits)) / kSiteWays * kSiteWays;

@@ -130,7 +130,7 @@ struct QuickCache {
     ShapeId shape;  // 0: nothing known here
   };
   static constexpr unsigned kSiteBits = 12;
-  alignas(64) Site site[1u << kSiteBits];  // two of a cache line are one set
+  alignas(64) Site site[1u << kSiteBits];  // four of two cache lines are one set
   RoomyTable<Known, 12, 16> known;
 };
 static_assert(sizeof(QuickCache::Site) == 32 && sizeof(QuickCache::Known) == 16);
