@@ -15,6 +15,7 @@
 
 #include "runtime/platform/cache_line.h"
 #include "runtime/watch/covered.h"
+#include "runtime/watch/ended.h"
 #include "runtime/watch/filter.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/quick.h"
@@ -414,6 +415,7 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
     uintptr_t const next = granule + 8 < end ? granule + 8 : end;
     uint8_t const mask = bytes_in_granule(at, next - at);
     if (Chunk* const chunk = existing_chunk(granule)) {
+      make_end_real(chunk, cell_index(granule));
       DhCell* const cell = &chunk->cells[cell_index(granule)];
       if (!forget_own(thread, cell, mask)) {
         check_access(thread, {at, next - at, AccessType::kFree, pc});
@@ -513,6 +515,16 @@ bool check_access(Thread* thread, const AccessRequest& request) {
   s.access.epoch_bits = thread->epoch().bits();
   s.access.set_kind(kind_of(request.type));
   s.filtered = spans_filter();
+  bool const is_quick = thread->hot->floor != kNoFloor;
+  auto const know_place = [&] {
+    if (s.access.stack != 0) return;
+    site = site_of_range(thread, request);
+    s.access.stack = site.stack;
+    thread->span.note_used();
+  };
+  // Alone, all bytes.
+  auto const alone = [&] { return with_shape(thread->hot->floor | kDhWriteBit | 0xff, 0, site.alone); };
+  bool const ends_groups = request.type == AccessType::kFree && is_quick;
 
   Races races;
   uintptr_t at = request.address;
@@ -524,6 +536,15 @@ bool check_access(Thread* thread, const AccessRequest& request) {
     uintptr_t const stop = end < chunk_end ? end : chunk_end;
     bool perhaps_a_run = true;
     while (at < stop) {
+      if (ends_groups && at % kGroupBytes == 0 && stop - at >= kGroupBytes &&
+          state_of_group(chunk, cell_index(at) / kGroupCells) == kEmpty) {
+        know_place();
+        size_t const most = site.alone != kNoShape ? (stop - at) / kGroupBytes : 0;
+        size_t const ended = end_empty_groups(chunk, cell_index(at) / kGroupCells, most, alone());
+        at += ended * kGroupBytes;
+        recorded |= ended != 0;
+        if (ended != 0) continue;
+      }
       if (perhaps_a_run && (at & 7) == 0 && stop - at >= 16) {
         at += 8 * covered_run(thread, &chunk->cells[cell_index(at)], (stop - at) / 8, s.access.write != 0);
         perhaps_a_run = false;
@@ -541,18 +562,15 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       }
       if (s.access.stack == 0) {
         want_first_lines(cell, &chunk->cells[cell_index(stop - 1)]);
-        site = site_of_range(thread, request);
-        s.access.stack = site.stack;
-        thread->span.note_used();
+        know_place();
       }
       if (mask != s.access.mask) {
         s.access.mask = mask;
         s.repeatable = false;
       }
-      bool const is_quick = thread->hot->floor != kNoFloor;
       if (is_quick && s.access.write != 0 && mask == 0xff && site.alone != kNoShape) {
-        DhCell const alone = with_shape(thread->hot->floor | kDhWriteBit | 0xff, 0, site.alone);
-        at = overwrite(thread, alone, chunk, granule, stop);
+        uintptr_t const group_end = (granule | (kGroupBytes - 1)) + 1;
+        at = overwrite(thread, alone(), chunk, granule, ends_groups && group_end < stop ? group_end : stop);
         recorded |= at != granule;
         if (at != granule) continue;
         at = next;

@@ -4,8 +4,8 @@
 // compare-and-swap per granule then, and no lock. Everything else is left to end_life.
 #include "runtime/abi.h"
 #include "runtime/watch/access.h"
+#include "runtime/watch/ended.h"
 #include "runtime/watch/quick_inside.h"
-#include "runtime/watch/shadow.h"
 #include "runtime/watch/thread.h"
 
 using namespace deadheat::watch;
@@ -27,10 +27,17 @@ __attribute__((always_inline)) inline bool is_own(const DhCell& cell, uint64_t o
   return (h1 & 0xff) == 0 || slot_of(h1 ^ own) == 0;
 }
 
+// Nobody has touched the granule, and it is no part of a block that was freed. REQUIRES: its cell is 0.
+__attribute__((always_inline)) inline bool is_untouched(uintptr_t granule) {
+  return __builtin_expect(!may_have_ended(existing_chunk(granule), cell_index(granule)), 1);
+}
+
 // The bytes `mask` of `cell` end, if nobody else has touched the granule; false otherwise, and nothing was
 // done.
-__attribute__((always_inline)) inline bool end_privately(Thread* thread, DhCell* cell, uint64_t mask) {
+__attribute__((always_inline)) inline bool end_privately(Thread* thread, uintptr_t granule, DhCell* cell,
+                                                         uint64_t mask) {
   DhCell const seen = load_halves(cell);
+  if ((seen.half[0] | seen.half[1]) == 0) return is_untouched(granule);
   if (((seen.half[0] | seen.half[1]) & mask) == 0 && !is_fat(seen)) return true;
   if (!is_own(seen, own_slot(thread))) return false;
   thread->walked.forget();
@@ -44,7 +51,7 @@ __attribute__((always_inline)) inline uintptr_t end_private_life(Thread* thread,
     uintptr_t const next = (at | 7) + 1;
     uint64_t const mask = bytes_at(at, (next < end ? next : end) - at);
     DhCell* const cell = existing_cell(at);
-    if (__builtin_expect(cell != nullptr, 1) && !end_privately(thread, cell, mask)) return at;
+    if (__builtin_expect(cell != nullptr, 1) && !end_privately(thread, at, cell, mask)) return at;
     at = next;
   } while (at < end);
   return at;
@@ -74,8 +81,21 @@ DH_C __attribute__((noinline)) void deadheat_end_of_life(void* address, size_t s
 DH_C __attribute__((noinline)) void deadheat_end_of_part(void* address, size_t size) {
   auto const at = reinterpret_cast<uintptr_t>(address);
   Thread* const thread = current_thread;
-  if (may_be_quick(thread) && end_privately(thread, existing_cell(at), bytes_at(at, size))) return;
+  if (may_be_quick(thread) && end_privately(thread, at, existing_cell(at), bytes_at(at, size))) return;
   __attribute__((musttail)) return deadheat_end_of_life(address, size);
+}
+
+// What is left of a variable some of whose granules have never been touched: are they parts of a block that
+// was freed? REQUIRES: there is a chunk, of all of it.
+DH_C __attribute__((noinline)) void deadheat_end_of_untouched(void* address, size_t size) {
+  auto const at = reinterpret_cast<uintptr_t>(address);
+  const Chunk* const chunk = existing_chunk(at);
+  for (size_t index = cell_index(at); index < cell_index(at) + size / 8; index += kGroupCells) {
+    if (__builtin_expect(may_have_ended(chunk, index), 0)) __attribute__
+      ((musttail)) return deadheat_end_of_life(address, size);
+  }
+  if (__builtin_expect(may_have_ended(chunk, cell_index(at + size - 8)), 0)) __attribute__
+    ((musttail)) return deadheat_end_of_life(address, size);
 }
 
 // Most variables are whole granules of one chunk. What is asked of a cell is then one comparison. Granules
@@ -89,9 +109,13 @@ DH_C __attribute__((noinline)) void deadheat_end_of_granules(void* address, size
     ((musttail)) return deadheat_end_of_life(address, size);
   DhCell* const last = cell + size / 8;
   uint64_t const own = own_slot(thread);
+  bool is_touched = true;
   for (; cell < last; ++cell) {
     DhCell const seen = load_halves(cell);
-    if ((seen.half[0] | seen.half[1]) == 0) continue;
+    if ((seen.half[0] | seen.half[1]) == 0) {
+      is_touched = false;
+      continue;
+    }
     // Behind the chunk's last cell stands a long one.
     if (__builtin_expect(!is_own(seen, own), 0)) break;
     thread->walked.forget();
@@ -99,6 +123,8 @@ DH_C __attribute__((noinline)) void deadheat_end_of_granules(void* address, size
   }
   if (__builtin_expect(cell < last, 0)) __attribute__
     ((musttail)) return deadheat_end_of_life(address, size);
+  if (!is_touched) __attribute__
+    ((musttail)) return deadheat_end_of_untouched(address, size);
 }
 
 // Which way is decided before any register is saved: many a variable was never touched.
@@ -110,7 +136,7 @@ void __dh_end_of_life(void* address, size_t size) {
     if (((at | size) & 7) == 0) __attribute__
       ((musttail)) return deadheat_end_of_granules(address, size);
     if ((at & 7) + size <= 8) {
-      if ((cell->half[0] | cell->half[1]) == 0) return;
+      if ((cell->half[0] | cell->half[1]) == 0 && is_untouched(at)) return;
       __attribute__((musttail)) return deadheat_end_of_part(address, size);
     }
   }

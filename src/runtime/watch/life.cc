@@ -1,8 +1,8 @@
 #include "runtime/watch/life.h"
 
 #include "runtime/watch/access.h"
+#include "runtime/watch/ended.h"
 #include "runtime/watch/race_report.h"
-#include "runtime/watch/shadow.h"
 
 namespace deadheat::watch {
 namespace {
@@ -22,7 +22,7 @@ void check_end_where_touched(Thread* thread, uintptr_t address, size_t size, uin
     uintptr_t const step = chunk != nullptr ? kPage : kWholeChunk;
     uintptr_t const next = (at & ~(step - 1)) + step;
     uintptr_t const stop = next < end && next > at ? next : end;
-    if (chunk != nullptr && is_written(chunk, cell_index(at) / kPageCells)) {
+    if (chunk != nullptr && has_past(chunk, cell_index(at) / kPageCells)) {
       check_access(thread, {at, stop - at, AccessType::kFree, pc});
     }
     at = stop;
@@ -48,6 +48,7 @@ void check_second_free(Thread* thread, uintptr_t address, uintptr_t pc) {
   constexpr unsigned kMost = 16;
   Record records[kMost];
   unsigned count = 0;
+  make_end_real(chunk, cell_index(address));
   DhCell* const cell = &chunk->cells[cell_index(address)];
   DhCell const seen = load_cell(cell);
   if (FatCell* const fat =

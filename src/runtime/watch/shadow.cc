@@ -2,6 +2,7 @@
 
 #include "runtime/platform/memory.h"
 #include "runtime/platform/print.h"
+#include "runtime/watch/ended.h"
 #include "runtime/watch/free_lists.h"
 #include "runtime/watch/sync.h"
 #include "runtime/watch/thread.h"
@@ -100,11 +101,36 @@ void clear_in_page(DhCell* cell, const DhCell* end) {
   }
 }
 
+// Whole groups are empty afterwards, and need no look if they were.
+void clear_in_groups(Chunk* chunk, size_t from, size_t to) {
+  while (from < to) {
+    size_t const group = from / kGroupCells;
+    size_t const group_end = (group + 1) * kGroupCells;
+    size_t const until = group_end < to ? group_end : to;
+    bool const whole = until - from == kGroupCells;
+    uint8_t const state = state_of_group(chunk, group);
+    if (state >= kEnded) {
+      if (whole)
+        forget_end(chunk, group);
+      else
+        touch_group(chunk, group);
+    }
+    if (state_of_group(chunk, group) == kTouched) {
+      clear_in_page(&chunk->cells[from], &chunk->cells[until]);
+      if (whole) __atomic_store_n(&chunk->group_state[group], uint8_t{kEmpty}, __ATOMIC_RELAXED);
+    }
+    from = until;
+  }
+}
+
 // Longer runs of whole pages are given back instead of zeroed. Where the memory is about to be used, that
 // must be long: getting a page back costs more than zeroing it.
 constexpr size_t worth_returning(MemoryIs memory) { return memory == MemoryIs::kInUse ? 512 : 32; }
 
 void clear_pages(Chunk* chunk, size_t first, size_t last, MemoryIs memory) {
+  for (size_t page = first; page < last; ++page) {
+    if (has_past(chunk, page)) forget_ends_in_page(chunk, page);
+  }
   for (size_t page = first; page < last;) {
     if (chunk->page_state[page] == kUntouched) {
       ++page;
@@ -126,6 +152,9 @@ void clear_pages(Chunk* chunk, size_t first, size_t last, MemoryIs memory) {
         platform::zero(&chunk->cells[page * kPageCells], 4096);
       chunk->page_state[page] = returned ? kUntouched : kReady;
     }
+  }
+  for (size_t page = first; page < last; ++page) {
+    if (has_past(chunk, page)) __atomic_store_n(groups_of_page(chunk, page), 0, __ATOMIC_RELAXED);
   }
 }
 
@@ -390,22 +419,14 @@ void clear_shadow(uintptr_t address, size_t size, MemoryIs memory) {
     }
     size_t first = cell_index(at);
     size_t const last = first + (stop - at) / 8;
-    // The edges cell by cell, whole pages between them at once.
+    // The edges group by group, whole pages between them at once.
     size_t const whole_first = (first + kPageCells - 1) / kPageCells;
     size_t const whole_last = last / kPageCells;
     size_t const edge = whole_first < whole_last ? whole_first * kPageCells : last;
-    auto const clear_cells = [chunk](size_t from, size_t to) {
-      while (from < to) {
-        size_t const page_end = (from | (kPageCells - 1)) + 1;
-        size_t const until = page_end < to ? page_end : to;
-        if (is_written(chunk, from / kPageCells)) clear_in_page(&chunk->cells[from], &chunk->cells[until]);
-        from = until;
-      }
-    };
-    clear_cells(first, edge);
+    clear_in_groups(chunk, first, edge);
     if (whole_first < whole_last) {
       clear_pages(chunk, whole_first, whole_last, memory);
-      clear_cells(whole_last * kPageCells, last);
+      clear_in_groups(chunk, whole_last * kPageCells, last);
     }
     at = stop;
   }

@@ -5,7 +5,8 @@
 // the program's: it works under any randomisation, under `ulimit -v` and in sandboxes.
 //
 // Beside its cells a chunk notes what is known of their pages, and which may hold fat cells: clearing memory
-// that nobody touched costs nothing, and clearing a lot gives the pages back to the kernel.
+// that nobody touched costs nothing, and clearing a lot gives the pages back to the kernel. The same of
+// groups of cells, so that the end of such memory's life costs nothing, either (ended.h).
 //
 // The hook reads a cell before the slow path writes it. Left to itself the kernel maps its page of zeroes for
 // the read and replaces it for the write, which interrupts all processors the program runs on. So where pages
@@ -31,6 +32,19 @@ enum PageState : uint8_t {
   kReady,      // nothing in it, but it has memory
 };
 
+// 256 bytes of the program: a buffer of a few kilobytes that stands anywhere consists of them, nearly.
+inline constexpr size_t kGroupCells = 32;
+inline constexpr size_t kGroupBytes = kGroupCells * 8;
+inline constexpr size_t kChunkGroups = kChunkCells / kGroupCells;
+inline constexpr size_t kPageGroups = kPageCells / kGroupCells;
+
+enum GroupState : uint8_t {
+  kEmpty,     // nothing in it
+  kTouched,   // since it was last cleared; so is its page
+  kEnded,     // nothing in it, but all of its bytes' lives have ended (Chunk::ended)
+  kChanging,  // to kEnded, or from there to kTouched: whoever needs to know waits
+};
+
 // A small block of the heap, noted where it begins (heap.cc): allocators give out no two within 32 bytes.
 using SmallBlock = uint64_t;  // 0: none begins here
 inline constexpr size_t kCellsPerBlock = 4;
@@ -40,8 +54,10 @@ struct Chunk {
   DhCell behind;                    // abi.h: it is for who looks one further
   uint8_t page_state[kChunkPages];  // PageState
   uint8_t may_be_fat[kChunkPages];
-  uint8_t joined[kChunkPages / 512];  // into a huge page, once
-  SmallBlock* blocks;                 // one for every kCellsPerBlock cells, from the first block on
+  uint8_t joined[kChunkPages / 512];             // into a huge page, once
+  alignas(8) uint8_t group_state[kChunkGroups];  // GroupState
+  DhCell* ended;       // one for every group, from the first end on: what its cells would be
+  SmallBlock* blocks;  // one for every kCellsPerBlock cells, from the first block on
 };
 inline constexpr size_t kChunkBlocks = kChunkCells / kCellsPerBlock;
 
@@ -78,9 +94,17 @@ constexpr size_t cell_index(uintptr_t address) {
 inline bool is_written(const Chunk* chunk, size_t page) {
   return __atomic_load_n(&chunk->page_state[page], __ATOMIC_RELAXED) == kWritten;
 }
-__attribute__((preserve_most, noinline, cold)) void touch_page(Chunk* chunk, size_t page);
+void touch_page(Chunk* chunk, size_t page);
+
+inline uint8_t state_of_group(const Chunk* chunk, size_t group) {
+  return __atomic_load_n(&chunk->group_state[group], __ATOMIC_RELAXED);
+}
+__attribute__((preserve_most, noinline, cold)) void touch_group(Chunk* chunk, size_t group);
+// Before a cell is changed that is 0, and before it is looked at or after: if it is not 0 afterwards, the
+// life of its bytes had ended.
 inline void note_touched(Chunk* chunk, size_t index) {
-  if (__builtin_expect(!is_written(chunk, index / kPageCells), 0)) touch_page(chunk, index / kPageCells);
+  size_t const group = index / kGroupCells;
+  if (__builtin_expect(state_of_group(chunk, group) != kTouched, 0)) touch_group(chunk, group);
 }
 
 // Who clears the cell's page must look at it and not only overwrite it.

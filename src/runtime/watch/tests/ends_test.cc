@@ -4,9 +4,7 @@
 // shows which bytes were joined with which.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
-#include <vector>
 
 #include "runtime/watch/access.h"
 #include "runtime/watch/again.h"
@@ -15,6 +13,7 @@
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
 #include "runtime/watch/tests/actors.h"
+#include "runtime/watch/tests/definition.h"
 
 namespace deadheat::watch {
 namespace {
@@ -26,75 +25,13 @@ alignas(64) char messages[2][64];
 
 uintptr_t at(unsigned byte) { return reinterpret_cast<uintptr_t>(arena) + byte; }
 
-struct Variable {
-  unsigned offset;
-  unsigned size;
-};
 // Whole granules, parts that share one, and parts of two.
-constexpr Variable kVariables[] = {{0, 4}, {4, 4}, {8, 8}, {16, 1}, {17, 1}, {18, 2}, {20, 8}, {28, 4}};
-
-class Definition {
- public:
-  explicit Definition(unsigned actors) : known_(actors, Clock(actors, 0)), sent_(2, Clock(actors, 0)) {
-    for (unsigned i = 0; i < actors; ++i) known_[i][i] = 1;
-  }
-  void send(unsigned actor, unsigned message) {
-    join(sent_[message], known_[actor]);
-    ++known_[actor][actor];
-  }
-  void receive(unsigned actor, unsigned message) { join(known_[actor], sent_[message]); }
-
-  // Whether what was told of an access of `actor` that is about to be made is a race.
-  bool is_race(unsigned actor, bool write, const Told& t) const {
-    for (const Past& p : past_[t.byte - at(0)])
-      if (p.pc == t.earlier_pc && races(p, actor, write)) return true;
-    return false;
-  }
-  // The bytes that have a race with it, and had none since they were new.
-  std::set<unsigned> access(unsigned actor, const Variable& v, bool write, uintptr_t pc) {
-    std::set<unsigned> racy;
-    for (unsigned byte = v.offset; byte < v.offset + v.size; ++byte) {
-      for (const Past& p : past_[byte]) {
-        if (races(p, actor, write) && !raced_[byte]) racy.insert(byte);
-      }
-      past_[byte].push_back({actor, known_[actor][actor], write, pc});
-    }
-    for (unsigned byte : racy) raced_[byte] = true;
-    return racy;
-  }
-  std::set<unsigned> end(unsigned actor, const Variable& v) {
-    std::set<unsigned> racy = access(actor, v, true, 0);
-    for (unsigned byte = v.offset; byte < v.offset + v.size; ++byte) {
-      past_[byte].clear();
-      raced_[byte] = false;
-    }
-    return racy;
-  }
-
- private:
-  using Clock = std::vector<unsigned>;
-  struct Past {
-    unsigned actor;
-    unsigned clock;
-    bool write;
-    uintptr_t pc;
-  };
-  bool races(const Past& p, unsigned actor, bool write) const {
-    return (p.write || write) && p.clock > known_[actor][p.actor] && p.actor != actor;
-  }
-  static void join(Clock& into, const Clock& from) {
-    for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
-  }
-  std::vector<Clock> known_;
-  std::vector<Clock> sent_;
-  std::vector<Past> past_[kArena];
-  bool raced_[kArena] = {};
-};
+constexpr Range kVariables[] = {{0, 4}, {4, 4}, {8, 8}, {16, 1}, {17, 1}, {18, 2}, {20, 8}, {28, 4}};
 
 long joined;
 
 template <bool kWrite>
-void touch(Thread* t, const Variable& v, uintptr_t pc) {
+void touch(Thread* t, const Range& v, uintptr_t pc) {
   if ((v.offset & 7) + v.size > 8) {
     check_access(t, {at(v.offset), v.size, kWrite ? AccessType::kWrite : AccessType::kRead, pc, 0, false});
     return;
@@ -124,12 +61,12 @@ TEST(WatchEnds, RandomLivesOfVariablesThatShareGranules) {
     actors.are(std::set<uint32_t>{0, 1, 2});
     clear_shadow(at(0), kArena);
     clear_shadow(reinterpret_cast<uintptr_t>(messages), sizeof messages);
-    Definition definition(kActors);
+    Definition definition(kActors, at(0), kArena);
     unsigned const others_come = 2 + static_cast<unsigned>(random() % 40);
     for (event_now = 0; event_now < 800; ++event_now) {
       unsigned const who = random() % others_come == 0 ? 1 + static_cast<unsigned>(random() % 2) : 0;
       Thread* const t = actors.enter(who);
-      const Variable& v = kVariables[random() % std::size(kVariables)];
+      const Range& v = kVariables[random() % std::size(kVariables)];
       Definition const before = definition;
       std::set<unsigned> expected;
       bool write = true;
@@ -149,7 +86,8 @@ TEST(WatchEnds, RandomLivesOfVariablesThatShareGranules) {
         case 3:
           private_parts += who == 0 && v.size < 8;
           __dh_end_of_life(arena + v.offset, v.size);
-          expected = definition.end(who, v);
+          expected = definition.access(who, v, true, 0);
+          definition.forget(v);
           races_of_ends += !expected.empty();
           break;
         case 4:
