@@ -297,11 +297,23 @@ void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t cou
   strided<true>(reinterpret_cast<uintptr_t>(address), size, stride, count, DH_PC);
 }
 
+// An object's pointer to its virtual functions. Constructors and destructors often write what is there
+// already, which others may well read at the same time.
 void __dh_write_vptr(void* const* address, void* value) {
   if (nobody_to_race_with()) return;
+  auto const at = reinterpret_cast<uintptr_t>(address);
   bool const changes = *address != value;
-  slow(reinterpret_cast<uintptr_t>(address), 8, changes ? AccessType::kWrite : AccessType::kRead, DH_PC,
-       reinterpret_cast<uint64_t>(value), changes);
+  const DhCell* const cell = (at & 7) == 0 ? existing_cell(at) : nullptr;
+  if (cell == nullptr) {
+    slow(at, 8, changes ? AccessType::kWrite : AccessType::kRead, DH_PC, reinterpret_cast<uint64_t>(value),
+         changes);
+  } else if (is_covered(cell, __dh_hot.floor, 0xff | (changes ? uint64_t{kDhWriteBit} : 0))) {
+    return;
+  } else if (changes) {
+    write_not_alone(const_cast<void**>(address), cell, 0xff, reinterpret_cast<uint64_t>(value), DH_PC);
+  } else {
+    read_not_alone(address, cell, 0xff, DH_PC);
+  }
 }
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {

@@ -46,7 +46,7 @@ __attribute__((always_inline)) inline bool quickest_first_pair(Thread* thread, u
   quick::want_lines<true>(cell);
   quick::Place place;
   if (!quick::find_place(thread, pc, pair::kSite<true>, &place)) return false;
-  Chunk* const chunk = existing_chunk(address);
+  Chunk* const chunk = chunk_of(cell, address);
   size_t const index = cell_index(address);
   note_touched(chunk, index);
   note_touched(chunk, index + 1);

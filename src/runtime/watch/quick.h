@@ -419,7 +419,7 @@ __attribute__((always_inline)) inline bool quickest_first_write(Thread* thread, 
   quick::want_lines<true>(cell);
   quick::Place place;
   if (!quick::find_place(thread, pc, kHookSite | kWriteSite, &place)) return false;
-  note_touched(existing_chunk(address), cell_index(address));
+  note_touched(chunk_of(cell, address), cell_index(address));
   return quick::store(
       thread, cell, {},
       {{thread->hot->floor | kDhWriteBit | mask | place.alone_in_half[0], place.alone_in_half[1]}});

@@ -91,6 +91,12 @@ constexpr size_t cell_index(uintptr_t address) {
   return (address & ((uintptr_t{1} << kDhChunkBits) - 1)) >> 3;
 }
 
+// The chunk of a cell that has been found, without a look at the directory.
+inline Chunk* chunk_of(DhCell* cell, uintptr_t address) {
+  static_assert(__builtin_offsetof(Chunk, cells) == 0);
+  return reinterpret_cast<Chunk*>(cell - cell_index(address));
+}
+
 inline bool is_written(const Chunk* chunk, size_t page) {
   return __atomic_load_n(&chunk->page_state[page], __ATOMIC_RELAXED) == kWritten;
 }
