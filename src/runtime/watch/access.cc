@@ -516,7 +516,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
   s.access.set_kind(kind_of(request.type));
   s.filtered = spans_filter();
   bool const is_quick = thread->hot->floor != kNoFloor;
-  auto const know_place = [&] {
+  auto const know_place = [&]() __attribute__((always_inline)) {
     if (s.access.stack != 0) return;
     site = site_of_range(thread, request);
     s.access.stack = site.stack;
