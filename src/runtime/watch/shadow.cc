@@ -170,21 +170,23 @@ void make_ready(Chunk* chunk, size_t page) {
 
 using platform::kHugePage;
 
-// How many pages to ask for from `page` on; 1: the neighbourhood does not look as if more would be needed.
-// The next huge page is not begun that way: see begin_huge_page.
+// How many pages to ask for from `page` on; 1: the neighbourhood does not look as if more would be needed. A
+// quarter of those that are in use right before it: what is asked for in vain is little beside what is used,
+// however many buffers there are that are larger than what comes into them. The next huge page is not begun
+// that way: see begin_huge_page.
 size_t pages_to_expect(const Chunk* chunk, size_t page) {
   auto const touched = [chunk](size_t at) {
     return at < kChunkPages && __atomic_load_n(&chunk->page_state[at], __ATOMIC_RELAXED) != kUntouched;
   };
-  constexpr size_t kFew = 16;
-  constexpr size_t kMany = 64;
-  if (!touched(page - 1) && !touched(page + 1)) return 1;
-  size_t const most = touched(page - kMany) ? kMany : kFew;
+  constexpr size_t kMost = 64;
+  constexpr size_t kShare = 4;
+  size_t before = 0;
+  while (before < kMost * kShare && touched(page - before - 1)) ++before;
   size_t count = 1;
   auto const begins_huge_page = [chunk](size_t at) {
     return reinterpret_cast<uintptr_t>(&chunk->cells[at * kPageCells]) % kHugePage == 0;
   };
-  while (count < most && page + count < kChunkPages && !touched(page + count) &&
+  while (count < before / kShare && page + count < kChunkPages && !touched(page + count) &&
          !begins_huge_page(page + count))
     ++count;
   return count;
