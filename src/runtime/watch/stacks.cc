@@ -2,6 +2,7 @@
 
 #include "runtime/platform/growing.h"
 #include "runtime/platform/print.h"
+#include "runtime/watch/buckets.h"
 
 namespace deadheat::watch {
 namespace {
@@ -33,8 +34,8 @@ struct Shape {
 constexpr uint32_t kHashBits = 19;
 Growing<Node, kStackIdBits> nodes;
 Growing<Shape, kShapeBits> shapes;
-uint32_t node_hash[1u << kHashBits];
-uint32_t shape_hash[1u << kHashBits];
+Buckets<kHashBits> node_buckets;
+Buckets<kHashBits> shape_buckets;
 Growing<Node, 20> locksets;
 constexpr uint32_t kLocksetHashBits = 12;
 uint32_t lockset_hash[1u << kLocksetHashBits];
@@ -48,16 +49,22 @@ uint64_t mix(uint64_t a, uint64_t b) {
 }
 
 template <unsigned Bits>
+uint32_t find(Growing<Node, Bits>& table, uint32_t head, uint64_t word, uint32_t parent, uint32_t aux) {
+  for (uint32_t id = head; id != 0; id = table[id].next) {
+    const Node& n = table[id];
+    if (n.word == word && n.parent == parent && n.aux == aux) return id;
+  }
+  return 0;
+}
+
+template <unsigned Bits>
 uint32_t find_or_insert(Growing<Node, Bits>& table, uint32_t* bucket, uint64_t word, uint32_t parent,
                         uint32_t aux) {
   uint32_t fresh = 0;
   for (;;) {
     uint32_t const head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-    for (uint32_t id = head; id != 0; id = table[id].next) {
-      const Node& n = table[id];
-      if (n.word == word && n.parent == parent && n.aux == aux)
-        return id;  // a lost `fresh` is a hole, no more
-    }
+    // A lost `fresh` is a hole, no more.
+    if (uint32_t const id = find(table, head, word, parent, aux); id != 0) return id;
     if (fresh == 0) {
       fresh = table.append(kTable);
       if (fresh == 0) return 0;
@@ -75,7 +82,13 @@ uint32_t find_or_insert(Growing<Node, Bits>& table, uint32_t* bucket, uint64_t w
 
 uint32_t find_or_insert_node(uint64_t word, uint32_t parent, uint32_t aux) {
   uint64_t const h = mix(word, (static_cast<uint64_t>(parent) << 32) | aux);
-  return find_or_insert(nodes, &node_hash[h & ((1u << kHashBits) - 1)], word, parent, aux);
+  // Who adds the same while the next array is begun may do so twice; both numbers mean the same.
+  unsigned const newest = node_buckets.newest(nodes.count());
+  for (unsigned array = 0; array < newest; ++array) {
+    uint32_t const head = __atomic_load_n(node_buckets.of(array, h), __ATOMIC_ACQUIRE);
+    if (uint32_t const id = find(nodes, head, word, parent, aux); id != 0) return id;
+  }
+  return find_or_insert(nodes, node_buckets.of(newest, h), word, parent, aux);
 }
 
 InternCache::Node& slot_of(InternCache& cache, uint64_t word, uint32_t parent, uint32_t aux) {
@@ -274,16 +287,25 @@ LocksetId intern_lockset(InternCache& cache, const LocksetEntry& entry) {
   return id;
 }
 
-ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {
-  uint32_t* const bucket = &shape_hash[mix(first, second) & ((1u << kHashBits) - 1)];
-  uint32_t fresh = 0;
-  uint32_t found = 0;
-  while (found == 0) {
-    uint32_t const head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-    for (uint32_t id = head; id != 0 && found == 0; id = shapes[id].next) {
-      if (shapes[id].first == first && shapes[id].second == second) found = id;
-    }
-    if (found != 0) break;
+namespace {
+ShapeId find_shape(ShapeId head, StackId first, StackId second) {
+  ShapeId id = head;
+  while (id != 0 && (shapes[id].first != first || shapes[id].second != second)) id = shapes[id].next;
+  return id;
+}
+
+ShapeId find_or_insert_shape(StackId first, StackId second) {
+  uint64_t const h = mix(first, second);
+  unsigned const newest = shape_buckets.newest(shapes.count());
+  for (unsigned array = 0; array < newest; ++array) {
+    ShapeId const head = __atomic_load_n(shape_buckets.of(array, h), __ATOMIC_ACQUIRE);
+    if (ShapeId const id = find_shape(head, first, second); id != 0) return id;
+  }
+  uint32_t* const bucket = shape_buckets.of(newest, h);
+  ShapeId fresh = 0;
+  for (;;) {
+    ShapeId const head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    if (ShapeId const id = find_shape(head, first, second); id != 0) return id;
     if (fresh == 0) {
       fresh = shapes.append(kTable);
       if (fresh == 0) return kNoShape;
@@ -293,8 +315,14 @@ ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {
     shapes[fresh].next = head;
     uint32_t expected = head;
     if (__atomic_compare_exchange_n(bucket, &expected, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-      found = fresh;
+      return fresh;
   }
+}
+}  // namespace
+
+ShapeId intern_shape_slow(InternCache& cache, StackId first, StackId second) {
+  ShapeId const found = find_or_insert_shape(first, second);
+  if (found == kNoShape) return kNoShape;
   ++cache.asked_in_vain;
   cache.shape.at(InternCache::shape_hash(first, second)) = {first, second, found};
   return found;
