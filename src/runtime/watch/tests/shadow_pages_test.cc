@@ -15,7 +15,7 @@ TEST(ShadowPages, BuffersThatAreNotFilledCostWhatIsUsed) {
   Chunk* const chunk = chunk_for(uintptr_t{0x2a} << 40);
   ASSERT_NE(chunk, nullptr);
   constexpr size_t kBuffer = 66;  // pages
-  constexpr size_t kUsed = 26;
+  constexpr size_t kUsed = 20;
   size_t used = 0;
   for (size_t first = 0; first + kBuffer <= kChunkPages; first += kBuffer) {
     for (size_t page = first; page < first + kUsed; ++page) {
