@@ -1,7 +1,7 @@
 #include "runtime/watch/ended.h"
 
-#include "runtime/platform/memory.h"
 #include "runtime/platform/spinlock.h"
+#include "runtime/watch/beside.h"
 #include "runtime/watch/thread.h"
 
 namespace deadheat::watch {
@@ -18,21 +18,6 @@ constexpr uint64_t all(GroupState state) { return state * (~uint64_t{0} / 0xff);
 bool change_all(uint64_t* states, GroupState from, GroupState to) {
   uint64_t expected = all(from);
   return __atomic_compare_exchange_n(states, &expected, all(to), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-// Null if there is no memory for them.
-DhCell* ended_of(Chunk* chunk) {
-  if (DhCell* const ended = __atomic_load_n(&chunk->ended, __ATOMIC_ACQUIRE)) return ended;
-  constexpr size_t kSize = kChunkGroups * sizeof(DhCell);
-  auto* const fresh = static_cast<DhCell*>(platform::try_map_pages(kSize));
-  if (fresh == nullptr) return nullptr;
-  platform::sys_madvise(fresh, kSize, MADV_NOHUGEPAGE);
-  platform::sys_madvise(fresh, kSize, MADV_DONTDUMP);
-  DhCell* expected = nullptr;
-  if (__atomic_compare_exchange_n(&chunk->ended, &expected, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    return fresh;
-  platform::sys_munmap(fresh, kSize);
-  return expected;
 }
 
 // Inside the runtime even for who is not there otherwise: a signal's handler that touched the same group in
@@ -80,7 +65,7 @@ void touch_group(Chunk* chunk, size_t group) {
 }
 
 size_t end_empty_groups(Chunk* chunk, size_t group, size_t count, const DhCell& end) {
-  DhCell* const ended = ended_of(chunk);
+  DhCell* const ended = beside(&chunk->ended, kChunkGroups);
   if (ended == nullptr) return 0;
   size_t const last = group + count;
   size_t at = group;

@@ -6,6 +6,7 @@
 
 #include "runtime/platform/memory.h"
 #include "runtime/platform/spinlock.h"
+#include "runtime/watch/beside.h"
 #include "runtime/watch/shadow.h"
 
 namespace deadheat::watch {
@@ -64,18 +65,7 @@ SmallBlock* place_of(const Chunk* chunk, uintptr_t address) {
 }
 // Null if there is no memory for it.
 SmallBlock* make_place_of(Chunk* chunk, uintptr_t address) {
-  if (SmallBlock* const place = place_of(chunk, address)) return place;
-  constexpr size_t kSize = kChunkBlocks * sizeof(SmallBlock);
-  auto* const fresh = static_cast<SmallBlock*>(platform::try_map_pages(kSize));
-  if (fresh == nullptr) return nullptr;
-  platform::sys_madvise(fresh, kSize, MADV_NOHUGEPAGE);
-  platform::sys_madvise(fresh, kSize, MADV_DONTDUMP);
-  SmallBlock* expected = nullptr;
-  if (!__atomic_compare_exchange_n(&chunk->blocks, &expected, fresh, false, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_ACQUIRE)) {
-    platform::sys_munmap(fresh, kSize);
-  }
-  return place_of(chunk, address);
+  return beside(&chunk->blocks, kChunkBlocks) != nullptr ? place_of(chunk, address) : nullptr;
 }
 
 // | freed 1 | thread 18 | stack 28 | size 11 | offset within the window, counted from 1: 6 |
