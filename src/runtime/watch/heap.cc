@@ -16,7 +16,6 @@ constexpr unsigned kShardBits = 7;
 constexpr uintptr_t kGone = 1;  // a removed entry; never a block's address
 
 struct Shard {
-  platform::Spinlock lock;
   HeapBlock* table = nullptr;
   size_t capacity = 0;
   size_t used = 0;  // live and gone
@@ -25,6 +24,7 @@ struct Shard {
   static constexpr unsigned kFreed = 4;
   HeapBlock freed[kFreed];
   unsigned next_freed = 0;
+  platform::Spinlock lock;
 };
 Shard shards[1u << kShardBits];
 
