@@ -442,14 +442,7 @@ bool add_third(Thread* thread, Chunk* chunk, DhCell* cell, const DhCell& old, co
   if (first == 0 || second == 0 || first == quick::kRacing || second == quick::kRacing) return false;
   StackPair const stacks = shape_stacks(shape_of(old));
   Record const records[] = {unpack_half(first, stacks.first), unpack_half(second, stacks.second), access};
-  // As FatCell::show chooses it.
-  auto const is_hidden = [&](const Record& r) {
-    return r.epoch_bits != access.epoch_bits && r.epoch().slot() == thread->slot;
-  };
-  uint64_t const shown = !is_hidden(records[1])   ? records[1].bits()
-                         : !is_hidden(records[0]) ? records[0].bits()
-                                                  : 0;
-  return make_long_of_three(chunk, cell, old, records, shown);
+  return make_long_of_three(chunk, cell, old, records);
 }
 }  // namespace
 

@@ -324,6 +324,19 @@ void thin_again(DhCell* cell, FatCell* fat, const DhCell& thin) {
   give_back(fat, number);
 }
 
+namespace {
+// Which of the others the cell shows beside the latest access, as Record::bits; 0: none.
+uint64_t shown_beside_latest(const Record* all, unsigned count) {
+  const Record& latest = all[count - 1];
+  for (unsigned i = count - 1u; i-- != 0;) {
+    bool const hidden =
+        all[i].epoch_bits != latest.epoch_bits && all[i].epoch().slot() == latest.epoch().slot();
+    if (!hidden) return all[i].bits();
+  }
+  return 0;
+}
+}  // namespace
+
 void FatCell::show() {
   if (count == 0) {
     FatNumber const number = number_of(*owner);
@@ -331,14 +344,7 @@ void FatCell::show() {
     return;
   }
   const Record* const all = records();
-  const Record& latest = all[count - 1];
-  uint64_t beside = 0;
-  for (unsigned i = count - 1u; i-- != 0 && beside == 0;) {
-    bool const hidden =
-        all[i].epoch_bits != latest.epoch_bits && all[i].epoch().slot() == latest.epoch().slot();
-    if (!hidden) beside = all[i].bits();
-  }
-  show(latest.bits(), beside);
+  show(all[count - 1].bits(), shown_beside_latest(all, count));
 }
 
 Chunk* make_chunk_for(uintptr_t address) {
@@ -367,8 +373,7 @@ FatCell* make_fat_from(Chunk* chunk, DhCell* cell, const DhCell& old) {
   return nullptr;
 }
 
-bool make_long_of_three(Chunk* chunk, DhCell* cell, const DhCell& old, const Record (&records)[3],
-                        uint64_t shown) {
+bool make_long_of_three(Chunk* chunk, DhCell* cell, const DhCell& old, const Record (&records)[3]) {
   DhCell const fresh = take_fat();
   FatCell* const fat = fat_of(fresh);
   fat->owner = cell;
@@ -376,7 +381,8 @@ bool make_long_of_three(Chunk* chunk, DhCell* cell, const DhCell& old, const Rec
   fat->count = 3;
   note_may_be_long(chunk, cell);
   FatNumber const number = number_of(fresh);
-  DhCell const next = number != 0 ? cell_that_shows(number, records[2].bits(), shown) : fresh;
+  DhCell const next =
+      number != 0 ? cell_that_shows(number, records[2].bits(), shown_beside_latest(records, 3)) : fresh;
   if (__builtin_expect(compare_and_swap_cell(cell, old, next), 1)) {
     fat->lock.unlock();
     return true;

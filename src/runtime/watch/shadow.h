@@ -154,10 +154,9 @@ inline FatCell* lock_existing_fat(DhCell* cell) {
 __attribute__((noinline)) FatCell* make_fat(Chunk* chunk, DhCell* cell);
 // The same if the cell is still what it was, and short; null otherwise.
 FatCell* make_fat_from(Chunk* chunk, DhCell* cell, const DhCell& old);
-// The same with one more record, and the other two changed by that; it is not locked. `shown`: the one that
-// the cell shows beside the third, as Record::bits; 0: none. False: nothing was done.
-bool make_long_of_three(Chunk* chunk, DhCell* cell, const DhCell& old, const Record (&records)[3],
-                        uint64_t shown);
+// The same with one more record, the last, and the other two changed by that; it is not locked. False:
+// nothing was done.
+bool make_long_of_three(Chunk* chunk, DhCell* cell, const DhCell& old, const Record (&records)[3]);
 // One with these records, for a cell that nobody else can change now.
 FatCell* make_fat_of(DhCell* cell, const Record* records, unsigned count);
 // The cell's FatCell, made if need be; locked.
