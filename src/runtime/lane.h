@@ -35,7 +35,9 @@ void write(void* address, size_t size, Pc pc);
 // given back;
 //     counts as an access of the whole block ("free" in reports).
 void allocated(void* address, size_t size, Pc pc);
-void freeing(void* address, Pc pc);
+// What becomes of a block's memory: the allocator keeps it, or gives it back to the kernel at once.
+enum class MemoryThen { kStays, kIsUnmapped };
+void freeing(void* address, Pc pc, MemoryThen then = MemoryThen::kStays);
 // Address space that appears or goes without the allocator (mmap, munmap, shmat ...).
 void mapped(void* address, size_t size, Pc pc);
 void unmapping(void* address, size_t size, Pc pc);

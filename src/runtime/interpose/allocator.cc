@@ -76,17 +76,22 @@ size_t usable_size(void* block) {
   return (word & ~kChunkFlags) - ((word & kChunkIsMapped) != 0 ? 2 * sizeof(size_t) : sizeof(size_t));
 }
 
+bool came_from_kernel(const void* block) {
+  return allocator_is_glibc() && (chunk_word(block) & kChunkIsMapped) != 0;
+}
+
 // Before a block goes. The monitor lane wants to know how long it is, and only while it monitors.
-void ending(void* block, lane::Pc pc) {
+void ending(void* block, lane::Pc pc, [[maybe_unused]] lane::MemoryThen then = lane::MemoryThen::kStays) {
 #ifdef DEADHEAT_LANE_MONITOR
   if (lane::hears_of_freeing()) lane::freeing_of(block, usable_size(block), pc);
 #else
-  lane::freeing(block, pc);
+  lane::freeing(block, pc, then);
 #endif
 }
 
-bool came_from_kernel(const void* block) {
-  return allocator_is_glibc() && (chunk_word(block) & kChunkIsMapped) != 0;
+// The same, and glibc's allocator gets it back.
+void ending_for_good(void* block, lane::Pc pc) {
+  ending(block, pc, came_from_kernel(block) ? lane::MemoryThen::kIsUnmapped : lane::MemoryThen::kStays);
 }
 
 void* told(void* block, size_t size, lane::Pc pc) {
@@ -127,7 +132,7 @@ DH_ALLOCATOR_JUMP("free", "deadheat_own_free",
 
 extern "C" __attribute__((visibility("hidden"), used, noinline)) void deadheat_heard_free(void* block) {
   if (block == nullptr) return;
-  ending(block, CALLER);
+  ending_for_good(block, CALLER);
   libc_free(block);
 }
 
@@ -137,7 +142,7 @@ REPLACE(void*, malloc, size_t size) { return told(libc_malloc(size), size, CALLE
 
 REPLACE(void, free, void* block) {
   if (block == nullptr) return;
-  ending(block, CALLER);
+  ending_for_good(block, CALLER);
   libc_free(block);
 }
 
@@ -166,7 +171,7 @@ REPLACE(void*, reallocarray, void* block, size_t count, size_t size) {
 // Removed from glibc's headers, still called by old programs.
 REPLACE(void, cfree, void* block) {
   if (block == nullptr) return;
-  ending(block, CALLER);
+  ending_for_good(block, CALLER);
   libc_free(block);
 }
 
@@ -214,7 +219,7 @@ void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc) {
 }
 void deallocate(void* block, lane::Pc pc) {
   if (block == nullptr) return;
-  ending(block, pc);
+  ending_for_good(block, pc);
   libc_free(block);
 }
 
@@ -232,10 +237,11 @@ void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc) {
 }
 void deallocate(void* block, lane::Pc pc) {
   if (block == nullptr) return;
-  ending(block, pc);
   if (same(&program_free, &deadheat_own_free)) {
+    ending_for_good(block, pc);
     libc_free(block);
   } else {
+    ending(block, pc);
     program_free(block);
   }
 }

@@ -40,7 +40,7 @@ inline void mapped(void*, size_t, Pc) {}
 // With the block's size, if it is known.
 inline void freeing_of(void* address, size_t size, Pc pc) { freeing_slow(address, size, pc); }
 inline bool hears_of_freeing() { return inlined::has_monitors() || !inlined::gate_is_closed(); }
-inline void freeing(void* address, Pc pc) {
+inline void freeing(void* address, Pc pc, MemoryThen) {
   if (hears_of_freeing()) freeing_slow(address, 0, pc);
 }
 inline void unmapping(void* address, size_t size, Pc) {

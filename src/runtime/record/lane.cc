@@ -161,7 +161,7 @@ void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr || platform::orders_by_itself(pc.value)) return;
   log_now(kAllocated, address, size);
 }
-void freeing(void* address, Pc pc) {
+void freeing(void* address, Pc pc, MemoryThen) {
   if (address != nullptr && !platform::orders_by_itself(pc.value)) log_now(kFreeing, address);
 }
 void mapped(void* address, size_t size, Pc) { log_now(kMapped, address, size); }

@@ -271,7 +271,8 @@ uintptr_t repeat(const Step* s, Chunk* chunk, uintptr_t at, uintptr_t stop) {
 // A write of whole granules leaves nothing of what it is ordered after: their cells become the same one,
 // `next`, whatever stood there. Returns where that is not so, or where the last of them ends. REQUIRES: `at`
 // is a multiple of 8, and in `chunk`.
-uintptr_t overwrite(const Thread* thread, const DhCell& next, Chunk* chunk, uintptr_t at, uintptr_t stop) {
+uintptr_t overwrite(const Thread* thread, const DhCell& next, Chunk* chunk, uintptr_t at, uintptr_t stop,
+                    bool replaces) {
   uint64_t const floor = thread->hot->floor;
   DhCell known = next;  // to be superseded; `next` itself may be overwritten by itself
   size_t index = cell_index(at);
@@ -281,7 +282,7 @@ uintptr_t overwrite(const Thread* thread, const DhCell& next, Chunk* chunk, uint
     want_line_ahead(cell, index, last);
     DhCell const old = load_halves(cell);
     if (!is_same(old, known)) {
-      if (missing_in(old.half[0], floor, 0xff | kDhWriteBit) == 0) continue;
+      if (!replaces && missing_in(old.half[0], floor, 0xff | kDhWriteBit) == 0) continue;
       if (!quick::is_superseded(thread, old)) break;
       known = old;
     }
@@ -507,7 +508,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
   Step s;
   s.access.epoch_bits = thread->epoch().bits();
   s.access.set_kind(kind_of(request.type));
-  s.filtered = spans_filter();
+  s.filtered = spans_filter() && !request.replaces;
   bool const is_quick = thread->hot->floor != kNoFloor;
   auto const know_place = [&]() __attribute__((always_inline)) {
     if (s.access.stack != 0) return;
@@ -538,7 +539,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         recorded |= ended != 0;
         if (ended != 0) continue;
       }
-      if (perhaps_a_run && (at & 7) == 0 && stop - at >= 16) {
+      if (perhaps_a_run && !request.replaces && (at & 7) == 0 && stop - at >= 16) {
         at += 8 * covered_run(thread, &chunk->cells[cell_index(at)], (stop - at) / 8, s.access.write != 0);
         perhaps_a_run = false;
         continue;
@@ -549,7 +550,8 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       at = next;
       size_t const index = cell_index(granule);
       DhCell* const cell = &chunk->cells[index];
-      if (is_covered(cell, thread->hot->floor, mask | (s.access.write != 0 ? uint64_t{kDhWriteBit} : 0))) {
+      if (!request.replaces &&
+          is_covered(cell, thread->hot->floor, mask | (s.access.write != 0 ? uint64_t{kDhWriteBit} : 0))) {
         perhaps_a_run = true;
         continue;
       }
@@ -563,7 +565,8 @@ bool check_access(Thread* thread, const AccessRequest& request) {
       }
       if (is_quick && s.access.write != 0 && mask == 0xff && site.alone != kNoShape) {
         uintptr_t const group_end = (granule | (kGroupBytes - 1)) + 1;
-        at = overwrite(thread, alone(), chunk, granule, ends_groups && group_end < stop ? group_end : stop);
+        at = overwrite(thread, alone(), chunk, granule, ends_groups && group_end < stop ? group_end : stop,
+                       request.replaces);
         recorded |= at != granule;
         if (at != granule) continue;
         at = next;

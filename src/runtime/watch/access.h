@@ -16,6 +16,7 @@ struct AccessRequest {
   uintptr_t pc;
   uint64_t value = 0;  // about to be written
   bool has_value = false;
+  bool replaces = false;  // is recorded even where an earlier access covers it
 };
 
 // A plain access of any size and alignment. False if the filter dropped all of it.

@@ -49,7 +49,71 @@ bool make_group_real(Chunk* chunk, size_t group) {
   return true;
 }
 
+// Do all cells of the group say the same, that one plain write of all bytes is all there is?
+bool is_one_end(const DhCell* cells) {
+  DhCell const end = load_cell(cells);
+  auto const [h0, h1] = end.half;
+  if ((h0 & (kDhLongBit | kDhAtomicBit | kDhWriteBit | 0xff)) != (kDhWriteBit | 0xff)) return false;
+  if ((h1 & (kDhLongBit | 0xff)) != 0) return false;
+  for (size_t i = 1; i < kGroupCells; ++i) {
+    if (!is_same(load_cell(&cells[i]), end)) return false;
+  }
+  return true;
+}
+
+// A page all of whose groups are changing by this thread's hand, and have a cell of their own that says what
+// theirs would be.
+class EndedPage {
+ public:
+  EndedPage(Chunk* chunk, size_t page) : chunk_(chunk), first_(page * kPageGroups) {}
+
+  // False: not all of them have ended, and nothing has changed.
+  bool take() {
+    for (size_t i = 0; i < kPageGroups; ++i) {
+      if (take_group(first_ + i)) continue;
+      while (i-- > 0) set(first_ + i, kTouched);
+      return false;
+    }
+    return true;
+  }
+  void set_all(GroupState state) {
+    for (size_t i = 0; i < kPageGroups; ++i) set(first_ + i, state);
+  }
+
+ private:
+  void set(size_t group, GroupState state) {
+    __atomic_store_n(&chunk_->group_state[group], uint8_t{state}, __ATOMIC_RELEASE);
+  }
+  bool take_group(size_t group) {
+    uint8_t* const state = &chunk_->group_state[group];
+    DhCell* const cells = &chunk_->cells[group * kGroupCells];
+    // One that nobody has touched is made real, so that there is but one way back.
+    if (__atomic_load_n(state, __ATOMIC_RELAXED) == kEnded) touch_group(chunk_, group);
+    if (!is_one_end(cells) || !change(state, kTouched, kChanging)) return false;
+    chunk_->ended[group] = load_cell(cells);
+    return true;
+  }
+
+  Chunk* chunk_;
+  size_t first_;
+};
+
 }  // namespace
+
+void give_back_ended(Chunk* chunk, size_t first_page, size_t last_page) {
+  if (beside(&chunk->ended, kChunkGroups) == nullptr) return;
+  for (size_t page = first_page; page < last_page; ++page) {
+    size_t run = page;
+    while (run < last_page && is_written(chunk, run) && EndedPage(chunk, run).take()) ++run;
+    if (run == page) continue;
+    bool const returned = !platform::failed(platform::sys_madvise(&chunk->cells[page * kPageCells],
+                                                                  (run - page) * 4096, MADV_DONTNEED));
+    for (; page < run; ++page) {
+      if (returned) __atomic_store_n(&chunk->page_state[page], uint8_t{kUntouched}, __ATOMIC_RELAXED);
+      EndedPage(chunk, page).set_all(returned ? kEnded : kTouched);
+    }
+  }
+}
 
 void touch_group(Chunk* chunk, size_t group) {
   size_t const page = group / kPageGroups;

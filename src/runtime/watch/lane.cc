@@ -207,7 +207,7 @@ void allocated(void* address, size_t size, Pc pc) {
   heap_add(block);
 }
 
-void freeing(void* address, Pc pc) {
+void freeing(void* address, Pc pc, MemoryThen then) {
   if (address == nullptr) return;
   HeapBlock block{};
   Thread* const thread = acting();
@@ -223,7 +223,12 @@ void freeing(void* address, Pc pc) {
     return;
   }
   // Checked while the block is still known, so that a report can say what it was.
-  if (block.thread != kHiddenBlock) check_free(thread, block, pc.value);
+  if (block.thread != kHiddenBlock) {
+    if (__builtin_expect(then == MemoryThen::kIsUnmapped, 0))
+      check_free_and_give_back(thread, block, pc.value);
+    else
+      check_free(thread, block, pc.value);
+  }
   heap_remove(number(address), &block);
 }
 

@@ -11,9 +11,9 @@ namespace {
 // block costs nothing to free.
 constexpr size_t kFreeEveryByte = size_t{64} << 10;
 
-}  // namespace
-
-void check_end_where_touched(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
+// The end of life of every byte of [address, address + size) that was ever touched, page of shadow by page.
+// `replaces`: it takes the place of accesses that would cover it.
+void check_end_of_touched(Thread* thread, uintptr_t address, size_t size, uintptr_t pc, bool replaces) {
   constexpr uintptr_t kPage = kPageCells * 8;
   constexpr uintptr_t kWholeChunk = uintptr_t{1} << kDhChunkBits;
   uintptr_t const end = address + size;
@@ -23,20 +23,45 @@ void check_end_where_touched(Thread* thread, uintptr_t address, size_t size, uin
     uintptr_t const next = (at & ~(step - 1)) + step;
     uintptr_t const stop = next < end && next > at ? next : end;
     if (chunk != nullptr && has_past(chunk, cell_index(at) / kPageCells)) {
-      check_access(thread, {at, stop - at, AccessType::kFree, pc});
+      check_access(thread, {at, stop - at, AccessType::kFree, pc, 0, false, replaces});
     }
     at = stop;
   }
 }
 
-void check_free(Thread* thread, const HeapBlock& block, uintptr_t pc) {
+void check_end_of_block(Thread* thread, const HeapBlock& block, uintptr_t pc, bool replaces) {
   // A block of no bytes still has an end, which must be seen if there is a second one; the allocator gives
   // out no two blocks of one address.
   size_t const size = block.size != 0 ? block.size : 1;
   if (size <= kFreeEveryByte)
-    check_access(thread, {block.address, size, AccessType::kFree, pc});
+    check_access(thread, {block.address, size, AccessType::kFree, pc, 0, false, replaces});
   else
-    check_end_where_touched(thread, block.address, size, pc);
+    check_end_of_touched(thread, block.address, size, pc, replaces);
+}
+
+}  // namespace
+
+void check_end_where_touched(Thread* thread, uintptr_t address, size_t size, uintptr_t pc) {
+  check_end_of_touched(thread, address, size, pc, false);
+}
+
+void check_free(Thread* thread, const HeapBlock& block, uintptr_t pc) {
+  check_end_of_block(thread, block, pc, false);
+}
+
+void check_free_and_give_back(Thread* thread, const HeapBlock& block, uintptr_t pc) {
+  check_end_of_block(thread, block, pc, true);
+  constexpr uintptr_t kPage = kPageCells * 8;
+  uintptr_t const end = (block.address + block.size) & ~(kPage - 1);
+  for (uintptr_t at = (block.address + kPage - 1) & ~(kPage - 1); at < end;) {
+    uintptr_t const chunk_end = ((at >> kDhChunkBits) + 1) << kDhChunkBits;
+    uintptr_t const stop = end < chunk_end ? end : chunk_end;
+    if (Chunk* const chunk = existing_chunk(at)) {
+      size_t const first = cell_index(at) / kPageCells;
+      give_back_ended(chunk, first, first + (stop - at) / kPage);
+    }
+    at = stop;
+  }
 }
 
 void check_second_free(Thread* thread, uintptr_t address, uintptr_t pc) {

@@ -154,7 +154,7 @@ void allocated(void* address, size_t size, Pc pc) {
   put("allocated ");
   put_number(size);
 }
-void freeing(void* address, Pc pc) {
+void freeing(void* address, Pc pc, MemoryThen) {
   const Name* const name = find(address);
   if (name != nullptr) return note("freeing", address, kNone, "", pc);
   if (record_allocations) note_plain("freeing");

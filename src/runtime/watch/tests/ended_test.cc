@@ -35,8 +35,17 @@ struct Block {
 };
 // Places of blocks, each less than one behind the other.
 constexpr unsigned kPlaces[] = {16, 2048, 4112, 9000 / 16 * 16};
-constexpr unsigned kMost[] = {2000, 2048, 4500, 1500};
+constexpr unsigned kMost[] = {2000, 2048, 4800, 1500};
 
+// Whose shadow has no memory any more, and had some.
+long pages_given_back(const Range& range) {
+  long count = 0;
+  for (unsigned page = (range.offset + 2047) / 2048; (page + 1) * 2048 <= range.offset + range.size; ++page)
+    count += chunk()->page_state[cell_index(at(page * 2048)) / kPageCells] == kUntouched;
+  return count;
+}
+
+long given_back;
 long ended_groups;
 long made_real;
 
@@ -87,7 +96,7 @@ Made touch(Thread* t, const Range& all, std::mt19937_64& random) {
       return {{granule, 16}, true, pc};
     }
     case Way::kRange: {
-      unsigned const size = 1 + static_cast<unsigned>(random() % 700);
+      unsigned const size = 1 + static_cast<unsigned>(random() % (random() % 4 == 0 ? 4000 : 700));
       Range const range{granule, std::min(size, kArena - granule)};
       check_access(t, {at(granule), range.size, write ? AccessType::kWrite : AccessType::kRead, pc});
       return {range, write, pc};
@@ -144,14 +153,20 @@ TEST(WatchEnded, RandomLivesOfBlocks) {
         case 3:
         case 4:
           if (!block.live) {
-            block = {{kPlaces[which], 1 + static_cast<unsigned>(random() % kMost[which])}, true};
+            unsigned const size = random() % 2 == 0 ? kMost[which] : 1 + static_cast<unsigned>(random() % kMost[which]);
+            block = {{kPlaces[which], size}, true};
             clear_shadow(at(block.range.offset), block.range.size);
             definition.forget({block.range.offset, (block.range.size + 7) & ~7u});
             break;
           }
-          check_free(t, {at(block.range.offset), block.range.size, 0, who}, 0x2000);
+          // Some blocks go back to the kernel.
+          if (HeapBlock const freed{at(block.range.offset), block.range.size, 0, who}; random() % 2 == 0)
+            check_free_and_give_back(t, freed, 0x2000);
+          else
+            check_free(t, freed, 0x2000);
           expected = definition.access(who, block.range, true, 0x2000);
           block.live = false;
+          given_back += pages_given_back(block.range);
           for (unsigned i = 0; i < block.range.size; i += kGroupBytes)
             ended_groups += has_ended(block.range.offset + i);
           break;
@@ -190,6 +205,57 @@ TEST(WatchEnded, RandomLivesOfBlocks) {
   EXPECT_GT(races_with_ends, enough(1000));
   EXPECT_GT(ended_groups, enough(1000));
   EXPECT_GT(made_real, enough(1000));
+  EXPECT_GT(given_back, enough(200));
+}
+
+TEST(WatchEnded, ShadowOfWhatIsUnmappedGoesBack) {
+  Actors actors;
+  actors.are(std::set<uint32_t>{0, 1});
+  clear_shadow(at(0), kArena);
+  Thread* const t = actors.enter(0);
+  auto const page_state = [](unsigned byte) { return chunk()->page_state[cell_index(at(byte)) / kPageCells]; };
+  check_access(t, {at(0), kArena, AccessType::kWrite, 0x1000});
+  check_access(t, {at(3000), 2, AccessType::kRead, 0x1001});
+  HeapBlock const block{at(16), 8192, 0, 0};
+  check_free_and_give_back(t, block, 0x2000);
+  EXPECT_EQ(page_state(0), kWritten) << "a part of it is something else";
+  EXPECT_EQ(page_state(2048), kUntouched);
+  EXPECT_EQ(page_state(6144), kUntouched);
+  EXPECT_EQ(page_state(8192), kWritten);
+  EXPECT_TRUE(has_ended(2048));
+  told.clear();
+  // Another one touches a byte that was freed: the race with the free is told.
+  check_access(actors.enter(1), {at(4000), 4, AccessType::kRead, 0x1001});
+  EXPECT_EQ(told.size(), 4u);
+  // The next block there has no past.
+  clear_shadow(block.address, block.size);
+  told.clear();
+  check_access(actors.enter(1), {block.address, block.size, AccessType::kWrite, 0x1002});
+  EXPECT_TRUE(told.empty());
+}
+
+TEST(WatchEnded, ShadowThatKnowsMoreThanTheEndStays) {
+  Actors actors;
+  actors.are(std::set<uint32_t>{0, 1});
+  clear_shadow(at(0), kArena);
+  Thread* const t = actors.enter(0);
+  HeapBlock const block{at(0), 8192, 0, 0};
+  check_access(t, {at(0), 8192, AccessType::kWrite, 0x1000});
+  sync_release(t, messages[0], false);
+  check_free(t, block, 0x2000);
+  // Somebody uses it afterwards.
+  told.clear();
+  check_access(actors.enter(1), {at(2056), 8, AccessType::kWrite, 0x1001});
+  EXPECT_EQ(told.size(), 8u);
+  actors.enter(0);
+  Chunk* const there = chunk();
+  size_t const first = cell_index(at(0)) / kPageCells;
+  give_back_ended(there, first, first + 4);
+  EXPECT_EQ(there->page_state[first], kUntouched);
+  EXPECT_EQ(there->page_state[first + 1], kWritten);
+  told.clear();
+  check_access(actors.enter(0), {at(2056), 8, AccessType::kWrite, 0x1003});
+  EXPECT_EQ(told.size(), 8u);
 }
 
 // A block that nobody touches costs the shadow nothing but the note of its end; each way to touch it finds
@@ -298,7 +364,10 @@ TEST(WatchEnded, AtTheSameTime) {
     unsigned const own_delay = static_cast<unsigned>(random() % 8);
     round.store(i);
     wait(own_delay);
-    check_free(actors.enter(0), {at(0), 4096, 0, 0}, 0x2000);
+    if (i % 2 == 0)
+      check_free(actors.enter(0), {at(0), 4096, 0, 0}, 0x2000);
+    else
+      check_free_and_give_back(actors.enter(0), {at(0), 4096, 0, 0}, 0x2000);
     while (ready.load() != i + 1) __builtin_ia32_pause();
     not_told += told.size() != 8;
   }
