@@ -7,6 +7,7 @@
 
 #include "instrument/lanes.h"
 #include "instrument/sanitizer_marks.h"
+#include "instrument/selected_reads.h"
 
 namespace {
 
@@ -49,15 +50,17 @@ void forbid_invented_accesses() {
 // At -O3, what a function reads through its argument may be read by its callers instead: the access is then
 // in another function, at the line of the call, and if that is in a library's header (std::thread calls a
 // lambda), the program's own line is nowhere on the stack.
-void keep_reads_in_their_functions(PassBuilder& builder) {
-  if (PassInstrumentationCallbacks* const callbacks = builder.getPassInstrumentationCallbacks())
-    callbacks->registerShouldRunOptionalPassCallback(
-        [](StringRef pass, Any) { return pass != "ArgumentPromotionPass"; });
+void keep_reads_in_their_functions(PassInstrumentationCallbacks& callbacks) {
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](StringRef pass, Any) { return pass != "ArgumentPromotionPass"; });
 }
 
 void register_passes(PassBuilder& builder) {
   forbid_invented_accesses();
-  keep_reads_in_their_functions(builder);
+  if (PassInstrumentationCallbacks* const callbacks = builder.getPassInstrumentationCallbacks()) {
+    keep_reads_in_their_functions(*callbacks);
+    keep_selected_reads(*callbacks);
+  }
   builder.registerPipelineStartEPCallback([](ModulePassManager& manager, OptimizationLevel) {
     manager.addPass(PreparePass(options_from_environment().is_marked));
   });
