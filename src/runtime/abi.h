@@ -72,8 +72,9 @@ DH_C __attribute__((visibility("default"))) uintptr_t __dh_shadow[1u << kDhDirec
 
 // The cell of a granule. REQUIRES: `entry` is not 0, and that of its chunk; `granule` is a multiple of 8.
 // Behind the last cell of a chunk stands one that never changes, is long and of no bytes, so that it covers
-// nothing: the next cell of any cell may be looked at.
-static inline __attribute__((always_inline)) DhCell* dh_cell(uintptr_t entry, uintptr_t granule) {
+// nothing: the next cell of any cell may be looked at. (The number is no address, and wraps around.)
+static inline __attribute__((always_inline, no_sanitize("pointer-overflow"))) DhCell* dh_cell(
+    uintptr_t entry, uintptr_t granule) {
   return (DhCell*)((char*)((uint16_t*)entry + granule) + 1);
 }
 

@@ -437,6 +437,7 @@ CLEAN = "int main(int argc, char **argv) { (void)argv; return argc - 1; }\n"
 @unittest.skipUnless(os.path.exists(os.path.join(os.path.dirname(DEADHEAT), "deadheat-cc")) and
                      os.path.exists(os.path.join(os.path.dirname(DEADHEAT), "../lib/deadheat/libdeadheat_watch.a")),
                      "the wrappers or the runtime are not built")
+@unittest.skipIf("DEADHEAT_PLUGIN_IS_SANITIZED" in os.environ, "clang cannot load a plugin that AddressSanitizer is in")
 class CheckForReal(CliTest):
     """The whole way: wrapper, pass, runtime, raw log, report."""
 

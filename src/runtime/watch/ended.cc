@@ -106,8 +106,8 @@ void give_back_ended(Chunk* chunk, size_t first_page, size_t last_page) {
     size_t run = page;
     while (run < last_page && is_written(chunk, run) && EndedPage(chunk, run).take()) ++run;
     if (run == page) continue;
-    bool const returned = !platform::failed(platform::sys_madvise(&chunk->cells[page * kPageCells],
-                                                                  (run - page) * 4096, MADV_DONTNEED));
+    bool const returned = !platform::failed(
+        platform::sys_madvise(&chunk->cells[page * kPageCells], (run - page) * 4096, MADV_DONTNEED));
     for (; page < run; ++page) {
       if (returned) __atomic_store_n(&chunk->page_state[page], uint8_t{kUntouched}, __ATOMIC_RELAXED);
       EndedPage(chunk, page).set_all(returned ? kEnded : kTouched);
