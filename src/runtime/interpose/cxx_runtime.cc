@@ -10,6 +10,9 @@
 // the ABI), and is left to the library for the last one; the end of a handler holds on to the exception until
 // the library has let go of it.
 //
+// std::thread: the constructor's end is ordered before the new thread's beginning, so the handle that the
+// library has pthread_create write is, too (thread.h).
+//
 // set_value_at_thread_exit: the library makes the future ready when the thread ends, by a store that is not
 // seen. What came before is released to the word that is waited for when that is arranged.
 //
@@ -22,6 +25,7 @@
 // __cxa_rethrow touch only their own thread's exceptions. std::locale and ios_base::Init count their
 // references with atomics of the library on objects that only the library touches.
 #include "runtime/interpose/ignored.h"
+#include "runtime/interpose/thread.h"
 #include "runtime/platform/syscalls.h"
 
 using namespace deadheat;
@@ -171,6 +175,20 @@ INTERPOSE_ONLY(void, __cxa_end_catch, void) {
     current(&held);
   real();
   if (held.exception != nullptr) let_go(&held);
+}
+
+// --- std::thread: pthread_create must know whose handle it makes.
+
+WEAK_REAL(void, _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE,
+          void* self, void* state, void (*depend)());
+
+INTERPOSE_ONLY(void, _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE,
+               void* self, void* state, void (*depend)()) {
+  auto* const real =
+      REAL_OR_NULL(_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE);
+  if (real == nullptr) no_such_function("std::thread");
+  cxx_thread_starting = self;
+  real(self, state, depend);
 }
 
 // --- std::promise::set_value_at_thread_exit
