@@ -179,6 +179,11 @@ INTERPOSE_ONLY(void, __cxa_end_catch, void) {
 
 // --- std::thread: pthread_create must know whose handle it makes.
 
+namespace {
+// The std::thread that the library is about to start on this thread: its handle is its first member.
+__thread const void* cxx_thread_starting;
+}  // namespace
+
 WEAK_REAL(void, _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE,
           void* self, void* state, void (*depend)());
 
@@ -190,6 +195,22 @@ INTERPOSE_ONLY(void, _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt1
   cxx_thread_starting = self;
   real(self, state, depend);
 }
+
+namespace deadheat::interpose {
+
+bool starts_cxx_thread(const void* handle, lane::Pc caller) {
+  bool const told = handle == cxx_thread_starting;
+  cxx_thread_starting = nullptr;
+  if (told) return true;
+  // Where the library is linked in statically, its function has taken the place of ours, and is the caller.
+  constexpr uintptr_t kSize = 64;
+  auto* function =
+      &interposed__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE;
+  __asm__("" : "+r"(function));
+  return caller.value - reinterpret_cast<uintptr_t>(function) < kSize;
+}
+
+}  // namespace deadheat::interpose
 
 // --- std::promise::set_value_at_thread_exit
 

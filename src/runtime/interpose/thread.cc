@@ -95,8 +95,6 @@ class RoomyAttributes {
 
 namespace deadheat::interpose {
 
-__thread const void* cxx_thread_starting;
-
 void start_threads() {
   // Keys are handed out lowest first: take them all, keep the last, give the others back.
   static pthread_key_t keys[PTHREAD_KEYS_MAX];
@@ -142,8 +140,7 @@ INTERPOSE(int, pthread_create, pthread_t* thread, const pthread_attr_t* attribut
   launch.routine = routine;
   launch.argument = argument;
   launch.handle = thread;
-  launch.handle_ordered = thread == cxx_thread_starting;
-  cxx_thread_starting = nullptr;
+  launch.handle_ordered = starts_cxx_thread(thread, CALLER);
   launch.restore_mask = true;
   if (attributes != nullptr) {
     int state = PTHREAD_CREATE_JOINABLE;

@@ -57,9 +57,8 @@ int launch(Launch& launch, lane::Pc pc, int success, Create create) {
   return result;
 }
 
-// The std::thread that the C++ library is about to start on this thread: its handle is its first member.
-extern __thread const void* cxx_thread_starting
-    __attribute__((visibility("hidden"), tls_model("local-exec")));
+// In pthread_create, once per call: is it the C++ library that starts a std::thread, whose handle this is?
+bool starts_cxx_thread(const void* handle, lane::Pc caller);
 
 // Makes sure that thread_finishing() is called when this thread ends.
 void arm_thread_finish();
