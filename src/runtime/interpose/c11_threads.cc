@@ -11,6 +11,7 @@ using namespace deadheat::interpose;
 
 static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t));
 static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t));
+static_assert(__is_same(thrd_t, pthread_t));
 
 namespace {
 
@@ -31,6 +32,8 @@ INTERPOSE(int, thrd_create, thrd_t* thread, thrd_start_t routine, void* argument
   Launch launch = {};
   launch.c11_routine = routine;
   launch.argument = argument;
+  launch.handle = thread;
+  launch.handle_ordered = true;
   launch.restore_mask = true;
   return interpose::launch(launch, CALLER, thrd_success,
                            [&] { return REAL(thrd_create)(thread, run_c11, &launch); });

@@ -52,6 +52,7 @@ enum class Kind : uint64_t {
   kListening,   //
   kAnonymous,
   kUnixUnknown,
+  kWatched,  // not a channel: the descriptors that an epoll object knows by some data
 };
 
 struct Entry {
@@ -377,6 +378,46 @@ void made_pair(int a, int b) {
   }
   one->value = second.st_ino;
   two->value = first.st_ino;
+}
+
+namespace {
+
+// Descriptors, one more than their number, in sixteen bits each. Larger ones are not remembered.
+constexpr unsigned kWatchedBits = 64 / kMostWatched;
+constexpr uint64_t kWatchedMask = (uint64_t{1} << kWatchedBits) - 1;
+
+uint64_t watched_id(int epoll, uint64_t data) { return id_of(Kind::kWatched, number_of(epoll), data); }
+
+bool holds(uint64_t list, uint64_t item) {
+  for (; list != 0; list >>= kWatchedBits) {
+    if ((list & kWatchedMask) == item) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void watched(int epoll, uint64_t data, int fd) {
+  uint64_t const item = static_cast<uint64_t>(fd) + 1;
+  if (fd < 0 || item > kWatchedMask || !lane::tells_objects_apart()) return;
+  TableGuard const guard;
+  Entry* const entry = find_or_make(watched_id(epoll, data));
+  if (entry == &overflow || holds(entry->value, item)) return;
+  entry->value = entry->value << kWatchedBits | item;
+}
+
+Watched watched_as(int epoll, uint64_t data) {
+  uint64_t list = 0;
+  {
+    TableGuard const guard;
+    if (Entry const* const entry = find(watched_id(epoll, data))) list = entry->value;
+  }
+  Watched result;
+  for (int& fd : result.fds) {
+    fd = static_cast<int>(list & kWatchedMask) - 1;
+    list >>= kWatchedBits;
+  }
+  return result;
 }
 
 void duplicated(int from, int to) { set_number(to, number_of(from)); }

@@ -31,6 +31,17 @@ void made_pair(int a, int b);  // socketpair: two inodes, no names
 void duplicated(int from, int to);
 void closed(int fd);
 
+// What epoll_ctl says that epoll_wait will hand out when a descriptor is ready. The events do not name the
+// descriptor, so it is remembered, as long as there is room: for each data of an epoll object, the last few
+// descriptors that had it. More than one, or one that is no longer meant, is more order than there is.
+constexpr unsigned kMostWatched = 4;
+void watched(int epoll, uint64_t data, int fd);
+// The descriptors that such an event may be about, -1 for none.
+struct Watched {
+  int fds[kMostWatched];
+};
+Watched watched_as(int epoll, uint64_t data);
+
 void descriptors_fork_prepare();
 void descriptors_fork_done();
 

@@ -353,21 +353,36 @@ INTERPOSE(int, dup3, int fd, int to, int flags) {
   if (copy >= 0) duplicated(fd, copy);
   return copy;
 }
+namespace {
+
+// A lock of an open file description keeps threads apart that opened the file each for itself. The other
+// kinds are the process's.
+bool locks_description(int command) { return command == F_OFD_SETLK || command == F_OFD_SETLKW; }
+
+template <class Call>
+int controlled(int fd, int command, long argument, Call call) {
+  bool const locks = locks_description(command) && argument != 0;
+  bool const unlocks = locks && reinterpret_cast<const struct flock*>(argument)->l_type == F_UNLCK;
+  if (unlocks) file_unlocking();
+  int const result = call();
+  if (result < 0) return result;
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) duplicated(fd, result);
+  if (locks && !unlocks) file_locked();
+  return result;
+}
+
+}  // namespace
 INTERPOSE(int, fcntl, int fd, int command, ...) {
   va_list list;
   va_start(list, command);
   long const argument = va_arg(list, long);
   va_end(list);
-  int const result = REAL(fcntl)(fd, command, argument);
-  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) duplicated(fd, result);
-  return result;
+  return controlled(fd, command, argument, [=] { return REAL(fcntl)(fd, command, argument); });
 }
 INTERPOSE(int, fcntl64, int fd, int command, ...) {
   va_list list;
   va_start(list, command);
   long const argument = va_arg(list, long);
   va_end(list);
-  int const result = REAL(fcntl64)(fd, command, argument);
-  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) duplicated(fd, result);
-  return result;
+  return controlled(fd, command, argument, [=] { return REAL(fcntl64)(fd, command, argument); });
 }

@@ -61,6 +61,11 @@ void heard_from_outside() {
   if (is_set(anything_outside)) lane::acquire(&outside);
 }
 
+void file_unlocking() { lane::release(&file_locks); }
+void file_locked() {
+  set(&any_file_lock);
+  lane::acquire(&file_locks);
+}
 void closing_lockable() {
   if (is_set(any_file_lock)) lane::release(&file_locks);
 }
@@ -219,14 +224,13 @@ INTERPOSE(int, semctl, int id, int number, int command, ...) {
   return REAL(semctl)(id, number, command, argument);
 }
 
-// --- File locks
+// --- File locks; those of fcntl are in file_descriptors.cc
 
 INTERPOSE(int, flock, int fd, int operation) {
-  set(&any_file_lock);
   bool const unlocks = (operation & LOCK_UN) != 0;
-  if (unlocks) lane::release(&file_locks);
+  if (unlocks) file_unlocking();
   int const result = REAL(flock)(fd, operation);
-  if (result == 0 && !unlocks) lane::acquire(&file_locks);
+  if (result == 0 && !unlocks) file_locked();
   return result;
 }
 

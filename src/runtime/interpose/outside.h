@@ -17,7 +17,10 @@ void starting_outside();
 // After a call that may have heard of it.
 void heard_from_outside();
 
-// flock(2): the kernel's lock of an open file. Before a descriptor is closed.
+// The kernel's locks of open files: flock(2), and fcntl(2) with F_OFD_SETLK. Before a lock is given up, or a
+// descriptor closed; after a lock was taken.
+void file_unlocking();
+void file_locked();
 void closing_lockable();
 
 }  // namespace deadheat::interpose

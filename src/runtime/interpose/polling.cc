@@ -44,6 +44,12 @@ int epolled(int epoll, epoll_event* events, int ready, lane::Pc pc) {
   if (ready > 0) {
     after_receiving(epoll);
     lane::write(events, static_cast<size_t>(ready) * sizeof *events, pc);
+    for (int i = 0; i < ready; ++i) {
+      if ((events[i].events & (EPOLLIN | EPOLLRDNORM | EPOLLHUP | EPOLLRDHUP | EPOLLPRI)) == 0) continue;
+      for (int const fd : watched_as(epoll, events[i].data.u64).fds) {
+        if (fd >= 0) after_receiving(fd);
+      }
+    }
   }
   return ready;
 }
@@ -105,6 +111,8 @@ INTERPOSE(int, epoll_create1, int flags) {
 INTERPOSE(int, epoll_ctl, int epoll, int operation, int fd, epoll_event* event) {
   if (event != nullptr && operation != EPOLL_CTL_DEL) lane::read(event, sizeof *event, CALLER);
   before_sending(epoll);
+  // Before the call: another thread may be told of it before this one returns.
+  if (event != nullptr && operation != EPOLL_CTL_DEL) watched(epoll, event->data.u64, fd);
   return REAL(epoll_ctl)(epoll, operation, fd, event);
 }
 INTERPOSE(int, epoll_wait, int epoll, epoll_event* events, int room, int timeout) {

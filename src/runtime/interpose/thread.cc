@@ -48,6 +48,49 @@ void* run_pthread(void* argument) {
   return routine(routine_argument);
 }
 
+// A stack that is just large enough for the program is too small for the program and the runtime: whoever
+// finds a race unwinds and prints on its own thread, which takes some 30 KiB. Such threads get more than they
+// ask for, which POSIX allows ("the minimum stack size"). A stack that the program provides is used as it is.
+//
+// The copy is bit by bit: what it points to stays the original's, and it is never destroyed.
+class RoomyAttributes {
+ public:
+  explicit RoomyAttributes(const pthread_attr_t* wanted) : used_(wanted) {
+    size_t size = 0;
+    if (wanted == nullptr || pthread_attr_getstacksize(wanted, &size) != 0 || size >= kRoomy) return;
+    if (provides_stack(wanted)) {
+      if (size < kOwnStack) warn_once(size);
+      return;
+    }
+    copy_ = *wanted;
+    if (pthread_attr_setstacksize(&copy_, size + kOwnStack) == 0) used_ = &copy_;
+  }
+  [[nodiscard]] const pthread_attr_t* used() const { return used_; }
+
+ private:
+  static constexpr size_t kOwnStack = size_t{64} << 10;
+  static constexpr size_t kRoomy = size_t{256} << 10;
+
+  // glibc keeps the end of the stack, null if there is none, and gives what is `size` below it.
+  static bool provides_stack(const pthread_attr_t* attributes) {
+    void* low = nullptr;
+    size_t size = 0;
+    return pthread_attr_getstack(attributes, &low, &size) != 0 ||
+           reinterpret_cast<uintptr_t>(low) + size != 0;
+  }
+  static void warn_once(size_t size) {
+    static bool told;
+    if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+      platform::warn(
+          "the program provides a stack of %lu KiB for a thread: a race that is found there may overflow it "
+          "(provide %lu KiB or more, or only say its size: pthread_attr_setstacksize)",
+          size >> 10, kOwnStack >> 10);
+  }
+
+  const pthread_attr_t* used_;
+  pthread_attr_t copy_;
+};
+
 }  // namespace
 
 namespace deadheat::interpose {
@@ -96,6 +139,8 @@ INTERPOSE(int, pthread_create, pthread_t* thread, const pthread_attr_t* attribut
   Launch launch = {};
   launch.routine = routine;
   launch.argument = argument;
+  launch.handle = thread;
+  launch.handle_ordered = starts_cxx_thread(thread, CALLER);
   launch.restore_mask = true;
   if (attributes != nullptr) {
     int state = PTHREAD_CREATE_JOINABLE;
@@ -105,8 +150,9 @@ INTERPOSE(int, pthread_create, pthread_t* thread, const pthread_attr_t* attribut
     sigset_t own;
     launch.restore_mask = pthread_attr_getsigmask_np(attributes, &own) == PTHREAD_ATTR_NO_SIGMASK_NP;
   }
+  RoomyAttributes const roomy(attributes);
   int const result = interpose::launch(
-      launch, CALLER, 0, [&] { return REAL(pthread_create)(thread, attributes, run_pthread, &launch); });
+      launch, CALLER, 0, [&] { return REAL(pthread_create)(thread, roomy.used(), run_pthread, &launch); });
   // Perhaps only because of us: the shadow takes a part of what the program may have.
   static bool told;
   if (result == EAGAIN && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))

@@ -167,10 +167,13 @@ void no_longer_alone() {
 
 void map_frames(Thread* thread, size_t stack_bytes) {
   // An instrumented function takes at least 16 bytes of stack; half the stack's size in frames of 32 bytes
-  // has never been seen to be short, twice the stack's size cannot be.
+  // has never been seen to be short, twice the stack's size cannot be. The least is what is tried last when
+  // memory is short, and what the smallest stacks get.
+  constexpr size_t kLeast = size_t{64} << 10;
   size_t bytes = (stack_bytes * 2 + 4095) & ~size_t{4095};
+  if (bytes < kLeast) bytes = kLeast;
   void* frames = nullptr;
-  while (frames == nullptr && bytes >= size_t{64} << 10) {
+  while (frames == nullptr && bytes >= kLeast) {
     frames = platform::try_map_pages(bytes);
     if (frames == nullptr) bytes /= 2;
   }

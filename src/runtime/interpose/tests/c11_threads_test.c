@@ -20,14 +20,15 @@ int main(void) {
   thrd_t t;
   int value = 0;
   record_name(&value, sizeof value, "value");
+  record_name(&t, sizeof t, "t");
   record_begin();
   CHECK(thrd_create(&t, forty_two, NULL) == thrd_success);
   CHECK(thrd_join(t, &value) == thrd_success && value == 42);
-  CHECK_RECORD("thread_creating; thread_started; thread_finishing; thread_joined; write value 4");
+  CHECK_RECORD("write t 8; thread_creating; thread_started; thread_finishing; thread_joined; write value 4");
   record_begin();
   CHECK(thrd_create(&t, exits, NULL) == thrd_success);
   CHECK(thrd_join(t, NULL) == thrd_success);
-  CHECK_RECORD("thread_creating; thread_started; thread_finishing; thread_joined");
+  CHECK_RECORD("write t 8; thread_creating; thread_started; thread_finishing; thread_joined");
   int const before = record_finished_threads;
   thrd_create(&t, forty_two, NULL);
   record_begin();
@@ -61,7 +62,7 @@ int main(void) {
 
   static once_flag flag = ONCE_FLAG_INIT;
   record_name(&flag, sizeof flag, "flag");
-  EXPECT(call_once(&flag, run), "release flag; acquire flag");
+  EXPECT(call_once(&flag, run), "acquire flag; release flag; acquire flag");
   EXPECT(call_once(&flag, run), "acquire flag");
   CHECK(runs == 1);
   return 0;

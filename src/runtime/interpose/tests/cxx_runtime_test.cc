@@ -59,6 +59,22 @@ static void exception_pointers() {
   record_forget_names();
 }
 
+#ifndef TEST_IS_STATIC  // there, calls inside of one of the library's objects are its own
+static void copies_of_errors() {
+  auto* const one = new std::runtime_error("a text");
+  auto* const two = new std::runtime_error(*one);
+  std::runtime_error other("another");
+  auto* const text = const_cast<char*>(one->what()) - 24;
+  record_name(text, 1, "text");
+  EXPECT(*one = other, "release text");
+  record_begin();
+  delete two;
+  CHECK(strstr(record_end(), "release text; acquire text") == record_end());
+  record_forget_names();
+  delete one;
+}
+#endif
+
 static void higher_things() {
   std::once_flag flag;
   int runs = 0;
@@ -80,6 +96,9 @@ int main() {
   guards();
   statics_that_throw();
   exception_pointers();
+#ifndef TEST_IS_STATIC
+  copies_of_errors();
+#endif
   higher_things();
   return 0;
 }

@@ -180,7 +180,7 @@ static void numbered() {
   record_name(&event, sizeof event, "event");
   EXPECT_FLOW(
       (CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, f, &event) == 0), CHECK(epoll_wait(epoll, &event, 1, 0) == 1)),
-      "read event 12; release #1; acquire #1; write event 12");
+      "read event 12; release #1; acquire #1; write event 12; acquire #2");
   close(e), close(f), close(copy), close(epoll);
 }
 

@@ -63,6 +63,15 @@ static void file_locks() {
   EXPECT(CHECK(flock(b, LOCK_EX | LOCK_NB) < 0), "");
   EXPECT(CHECK(flock(a, LOCK_UN) == 0), "release #1");
   EXPECT(CHECK(flock(b, LOCK_SH) == 0), "acquire #1");
+  EXPECT(CHECK(flock(b, LOCK_UN) == 0), "release #1");
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  EXPECT(CHECK(fcntl(a, F_OFD_SETLK, &lock) == 0), "acquire #1");
+  EXPECT(CHECK(fcntl(b, F_OFD_SETLK, &lock) < 0), "");
+  EXPECT(CHECK(fcntl(a, F_OFD_GETLK, &lock) == 0), "");
+  lock.l_type = F_UNLCK;
+  EXPECT(CHECK(fcntl(a, F_OFD_SETLK, &lock) == 0), "release #1");
+  EXPECT(CHECK(fcntl(b, F_SETLK, &lock) == 0), "");
   EXPECT(close(b), "release #1");
   close(a);
 }

@@ -117,6 +117,39 @@ static void detaching() {
   wait_for_finished(before + 2);
 }
 
+// The handle is the parent's to write, in no order with the child.
+static void handle_is_written() {
+  pthread_t t;
+  record_name(&t, sizeof t, "t");
+  record_begin();
+  CHECK(pthread_create(&t, nullptr, nothing, nullptr) == 0);
+  pthread_join(t, nullptr);
+  CHECK(strstr(last_record(), "thread_creating; write t 8; thread_started") == last_record());
+  record_forget_names();
+}
+
+static void small_stacks_are_given_more() {
+  pthread_attr_t a;
+  pthread_attr_init(&a);
+  pthread_attr_setstacksize(&a, PTHREAD_STACK_MIN);
+  static size_t size;
+  pthread_t t;
+  auto* const ask = +[](void*) -> void* {
+    pthread_attr_t mine;
+    void* low = nullptr;
+    pthread_getattr_np(pthread_self(), &mine);
+    pthread_attr_getstack(&mine, &low, &size);
+    pthread_attr_destroy(&mine);
+    return nullptr;
+  };
+  CHECK(pthread_create(&t, &a, ask, nullptr) == 0);
+  pthread_join(t, nullptr);
+  CHECK(size >= static_cast<size_t>(PTHREAD_STACK_MIN) + (64 << 10));
+  size_t wanted = 0;
+  pthread_attr_getstacksize(&a, &wanted);
+  CHECK(wanted == static_cast<size_t>(PTHREAD_STACK_MIN));
+}
+
 static void failing_create() {
   pthread_attr_t a;
   pthread_attr_init(&a);
@@ -187,6 +220,8 @@ int main() {
   finishing_comes_after_all_destructors();
   joins();
   detaching();
+  handle_is_written();
+  small_stacks_are_given_more();
   failing_create();
   names();
   signal_mask_is_inherited();
