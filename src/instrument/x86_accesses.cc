@@ -35,8 +35,9 @@ struct Family {
   unsigned address;
   unsigned mask;
   MaskForm form;
-  int index = -1;  // the scale is the last operand then
-  int value = -1;  // of writes
+  int index = -1;            // the scale is the last operand then
+  int value = -1;            // of writes
+  bool is_narrowed = false;  // what is stored of each lane is shorter than the lane
 };
 constexpr AccessKind kRead = AccessKind::kRead;
 constexpr AccessKind kWrite = AccessKind::kWrite;
@@ -47,6 +48,9 @@ constexpr std::array kFamilies = {
     Family{"avx2.maskstore.", kWrite, 0, 1, MaskForm::kSigns, -1, 2},
     Family{"sse2.maskmov.dqu", kWrite, 2, 1, MaskForm::kSigns, -1, 0},
     Family{"mmx.maskmovq", kWrite, 2, 1, MaskForm::kSigns, -1, 0},
+    Family{"avx512.mask.pmov.", kWrite, 0, 2, MaskForm::kBits, -1, 1, true},
+    Family{"avx512.mask.pmovs.", kWrite, 0, 2, MaskForm::kBits, -1, 1, true},
+    Family{"avx512.mask.pmovus.", kWrite, 0, 2, MaskForm::kBits, -1, 1, true},
     Family{"avx2.gather.", kRead, 1, 3, MaskForm::kSigns, 2},
     Family{"avx512.gather.", kRead, 1, 3, MaskForm::kBits, 2},
     Family{"avx512.gather3", kRead, 1, 3, MaskForm::kBits, 2},
@@ -63,7 +67,22 @@ const Family* family_of(const IntrinsicInst& call) {
   const auto* const found = std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& family) {
     return name.starts_with(family.prefix);
   });
-  return found == kFamilies.end() ? nullptr : found;
+  if (found == kFamilies.end()) return nullptr;
+  // Narrowing has forms that touch no memory: avx512.mask.pmov.db.512 and avx512.mask.pmov.db.mem.512.
+  return found->is_narrowed && !name.contains(".mem.") ? nullptr : found;
+}
+
+// Of avx512.mask.pmov.db.mem.512: from double words to bytes.
+uint64_t narrowed_size(const IntrinsicInst& call) {
+  const StringRef name = call.getCalledFunction()->getName();
+  switch (name[name.find(".mem.") - 1]) {
+    case 'b':
+      return 1;
+    case 'w':
+      return 2;
+    default:
+      return 4;
+  }
 }
 
 unsigned lanes_of(const Value* vector) { return cast<FixedVectorType>(vector->getType())->getNumElements(); }
@@ -167,6 +186,11 @@ LaneAccess x86_lane_access(IRBuilderBase& builder, const IntrinsicInst& call) {
   auto* const type = cast<FixedVectorType>(access.stored ? access.stored->getType() : call.getType());
   access.element = call.getDataLayout().getTypeStoreSize(type->getElementType()).getFixedValue();
   access.lanes = type->getNumElements();
+  if (family.is_narrowed) {
+    // Saturated or cut: the values are not at hand.
+    access.element = narrowed_size(call);
+    access.stored = nullptr;
+  }
   if (index) {
     // Two wide indices gather two narrow lanes, although the vector has room for four; and the other way.
     access.lanes = std::min(access.lanes, lanes_of(index));

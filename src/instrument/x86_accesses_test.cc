@@ -90,6 +90,24 @@ TEST(X86Accesses, MasksOfAvx512AreBits) {
   EXPECT_THAT(f.checks("g"), ElementsAre("write_unaligned8"));
 }
 
+TEST(X86Accesses, NarrowedLanesLieOneAfterTheOther) {
+  Instrumented f(R"(
+    declare void @llvm.x86.avx512.mask.pmovs.qw.mem.512(ptr, <8 x i64>, i8)
+    declare <16 x i8> @llvm.x86.avx512.mask.pmov.db.128(<4 x i32>, <16 x i8>, i8)
+    define void @f(ptr %p, <8 x i64> %v) {
+      call void @llvm.x86.avx512.mask.pmovs.qw.mem.512(ptr %p, <8 x i64> %v, i8 9)
+      ret void
+    }
+    define <16 x i8> @g(<4 x i32> %v, i8 %m) {
+      %1 = call <16 x i8> @llvm.x86.avx512.mask.pmov.db.128(<4 x i32> %v, <16 x i8> zeroinitializer, i8 %m)
+      ret <16 x i8> %1
+    })");
+  EXPECT_THAT(f.checks("f"), ElementsAre("write_range", "write_range"));
+  for (const llvm::CallInst* call : f.calls("__dh_write_range"))
+    EXPECT_EQ(constant(call->getArgOperand(1)), 2u);
+  EXPECT_THAT(f.checks("g"), IsEmpty());
+}
+
 TEST(X86Accesses, FixedAreas) {
   Instrumented f(R"(
     declare <16 x i8> @llvm.x86.sse3.ldu.dq(ptr)
