@@ -62,6 +62,7 @@ class Collector {
     } else if (auto* memory = dyn_cast<MemIntrinsic>(&instruction)) {
       visit_memory_intrinsic(*memory);
     } else if (auto* call = dyn_cast<CallBase>(&instruction)) {
+      if (auto* intrinsic = dyn_cast<IntrinsicInst>(call)) visit_x86_intrinsic(*intrinsic);
       for (unsigned i = 0; i < call->arg_size(); ++i) {
         if (!call->isByValArgument(i)) continue;
         add({call, call->getArgOperand(i),
@@ -99,6 +100,28 @@ class Collector {
            AccessKind::kRead, nullptr, dynamic});
     add({&memory, memory.getRawDest(), size, memory.getDestAlign().valueOrOne(), AccessKind::kWrite, nullptr,
          dynamic});
+  }
+
+  void visit_x86_intrinsic(IntrinsicInst& call) {
+    for (const X86Area& area : x86_areas(call)) {
+      IRBuilder<> builder(&call);
+      Value* const address = area.offset == 0
+                                 ? call.getArgOperand(area.operand)
+                                 : builder.CreateConstInBoundsGEP1_64(
+                                       builder.getInt8Ty(), call.getArgOperand(area.operand), area.offset);
+      if (!area.component) {
+        add({&call, address, area.size, Align(1), area.kind});
+        continue;
+      }
+      Value* const components = call.getArgOperand(call.arg_size() - 1);
+      Value* const is_asked_for =
+          builder.CreateTrunc(builder.CreateLShr(components, *area.component), builder.getInt1Ty());
+      Value* const size =
+          builder.CreateSelect(is_asked_for, builder.getInt64(area.size), builder.getInt64(0));
+      const auto* known = dyn_cast<ConstantInt>(size);
+      if (known && known->isZero()) continue;
+      add({&call, address, known ? area.size : 0, Align(1), area.kind, nullptr, known ? nullptr : size});
+    }
   }
 
   void add(Access access) {
@@ -160,6 +183,24 @@ SmallVector<Piece, kMaxPieces> pieces_of(uint64_t size, Align alignment) {
   return pieces;
 }
 
+// No lanes if their number is not known. REQUIRES: load, store, gather or scatter.
+LaneAccess generic_lane_access(const IntrinsicInst& call) {
+  const Intrinsic::ID id = call.getIntrinsicID();
+  const bool is_write = id == Intrinsic::masked_store || id == Intrinsic::masked_scatter;
+  const unsigned first = is_write ? 1 : 0;
+  LaneAccess access{};
+  access.kind = is_write ? AccessKind::kWrite : AccessKind::kRead;
+  access.stored = is_write ? call.getArgOperand(0) : nullptr;
+  access.address = call.getArgOperand(first);
+  access.alignment = cast<ConstantInt>(call.getArgOperand(first + 1))->getMaybeAlignValue().valueOrOne();
+  access.mask = call.getArgOperand(first + 2);
+  const auto* type = dyn_cast<FixedVectorType>(is_write ? access.stored->getType() : call.getType());
+  if (!type) return access;
+  access.lanes = type->getNumElements();
+  access.element = call.getDataLayout().getTypeStoreSize(type->getElementType()).getFixedValue();
+  return access;
+}
+
 }  // namespace
 
 bool is_masked_access(const Instruction& instruction) {
@@ -174,7 +215,7 @@ bool is_masked_access(const Instruction& instruction) {
     case Intrinsic::masked_compressstore:
       return true;
     default:
-      return false;
+      return is_x86_lane_access(cast<IntrinsicInst>(instruction));
   }
 }
 
@@ -279,59 +320,32 @@ bool AccessInstrumenter::emit_memory_intrinsic(ArrayRef<Access*> sides) {
   return true;
 }
 
-void AccessInstrumenter::emit_masked(Instruction& instruction) {
-  auto& call = cast<IntrinsicInst>(instruction);
-  Value* address = nullptr;
-  Value* mask = nullptr;
-  Align alignment(1);
-  Type* vector = call.getType();
-  AccessKind kind = AccessKind::kRead;
-  bool is_packed = false;  // expand and compress: the active lanes lie one after the other
-  const auto align_operand = [&](unsigned i) {
-    return cast<ConstantInt>(call.getArgOperand(i))->getMaybeAlignValue().valueOrOne();
-  };
-  switch (call.getIntrinsicID()) {
-    case Intrinsic::masked_load:
-    case Intrinsic::masked_gather:
-      address = call.getArgOperand(0), alignment = align_operand(1), mask = call.getArgOperand(2);
-      break;
-    case Intrinsic::masked_store:
-    case Intrinsic::masked_scatter:
-      kind = AccessKind::kWrite, vector = call.getArgOperand(0)->getType();
-      address = call.getArgOperand(1), alignment = align_operand(2), mask = call.getArgOperand(3);
-      break;
-    case Intrinsic::masked_expandload:
-      address = call.getArgOperand(0), mask = call.getArgOperand(1), is_packed = true;
-      break;
-    default:  // compressstore
-      kind = AccessKind::kWrite, vector = call.getArgOperand(0)->getType(), is_packed = true;
-      address = call.getArgOperand(1), mask = call.getArgOperand(2);
-      break;
-  }
-  const auto* type = dyn_cast<FixedVectorType>(vector);
+// Expand and compress: the active lanes lie one after the other.
+void AccessInstrumenter::emit_packed(IntrinsicInst& call) {
+  const bool is_write = call.getIntrinsicID() == Intrinsic::masked_compressstore;
+  Value* const address = call.getArgOperand(is_write ? 1 : 0);
+  Value* const mask = call.getArgOperand(is_write ? 2 : 1);
+  const auto* type = dyn_cast<FixedVectorType>(is_write ? call.getArgOperand(0)->getType() : call.getType());
   if (!type || !is_ordinary_memory(address)) return;
-  const DataLayout& layout = call.getDataLayout();
-  const uint64_t element = layout.getTypeStoreSize(type->getElementType()).getFixedValue();
-  const unsigned lanes = type->getNumElements();
-  const DebugLoc location = location_of(call);
+  const uint64_t element = call.getDataLayout().getTypeStoreSize(type->getElementType()).getFixedValue();
+  IRBuilder<> builder(&call);
+  builder.SetCurrentDebugLocation(location_of(call));
+  Value* bits = builder.CreateBitCast(mask, builder.getIntNTy(type->getNumElements()));
+  bits =
+      builder.CreateZExtOrTrunc(builder.CreateUnaryIntrinsic(Intrinsic::ctpop, bits), builder.getInt64Ty());
+  ++statistics_.checks;
+  hooks_.call(builder, is_write ? "__dh_write_range" : "__dh_read_range",
+              {address, builder.CreateMul(bits, builder.getInt64(element))});
+}
 
-  if (is_packed) {
+void AccessInstrumenter::emit_lanes(IntrinsicInst& call, const LaneAccess& access) {
+  const DebugLoc location = location_of(call);
+  const bool is_gather = access.address->getType()->isVectorTy();
+  const Align alignment = is_gather ? access.alignment : commonAlignment(access.alignment, access.element);
+  for (unsigned lane = 0; lane < access.lanes; ++lane) {
     IRBuilder<> builder(&call);
     builder.SetCurrentDebugLocation(location);
-    Value* bits = builder.CreateBitCast(mask, builder.getIntNTy(lanes));
-    bits =
-        builder.CreateZExtOrTrunc(builder.CreateUnaryIntrinsic(Intrinsic::ctpop, bits), builder.getInt64Ty());
-    ++statistics_.checks;
-    hooks_.call(builder, kind == AccessKind::kWrite ? "__dh_write_range" : "__dh_read_range",
-                {address, builder.CreateMul(bits, builder.getInt64(element))});
-    return;
-  }
-  const bool is_gather = address->getType()->isVectorTy();
-  const Align lane_alignment = is_gather ? alignment : commonAlignment(alignment, element);
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    IRBuilder<> builder(&call);
-    builder.SetCurrentDebugLocation(location);
-    Value* const active = builder.CreateExtractElement(mask, lane);
+    Value* const active = builder.CreateExtractElement(access.mask, lane);
     if (const auto* known = dyn_cast<ConstantInt>(active)) {
       if (known->isZero()) continue;
     } else {
@@ -339,13 +353,25 @@ void AccessInstrumenter::emit_masked(Instruction& instruction) {
       builder.SetInsertPoint(then);
       builder.SetCurrentDebugLocation(location);
     }
-    Value* const at = is_gather
-                          ? builder.CreateExtractElement(address, lane)
-                          : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), address, lane * element);
-    Value* const stored =
-        kind == AccessKind::kWrite ? builder.CreateExtractElement(call.getArgOperand(0), lane) : nullptr;
-    emit_check(builder, kind, at, element, lane_alignment, stored);
+    Value* const at = is_gather ? builder.CreateExtractElement(access.address, lane)
+                                : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), access.address,
+                                                                     lane * access.element);
+    Value* const stored = access.stored ? builder.CreateExtractElement(access.stored, lane) : nullptr;
+    emit_check(builder, access.kind, at, access.element, alignment, stored);
   }
+}
+
+void AccessInstrumenter::emit_masked(Instruction& instruction) {
+  auto& call = cast<IntrinsicInst>(instruction);
+  const Intrinsic::ID id = call.getIntrinsicID();
+  if (id == Intrinsic::masked_expandload || id == Intrinsic::masked_compressstore) return emit_packed(call);
+  if (is_x86_lane_access(call)) {
+    IRBuilder<> builder(&call);
+    builder.SetCurrentDebugLocation(location_of(call));
+    return emit_lanes(call, x86_lane_access(builder, call));
+  }
+  LaneAccess access = generic_lane_access(call);
+  if (access.lanes != 0 && is_ordinary_memory(access.address)) emit_lanes(call, access);
 }
 
 void AccessInstrumenter::emit(AccessList& accesses) {

@@ -1,14 +1,15 @@
 // Plain accesses: finding them, and calling their hooks.
 //
 // What counts as an access: loads and stores that are not atomic (volatile ones are plain), the two sides of
-// memory intrinsics, the copy that passes an argument by value, and the lanes of masked vector loads and
-// stores whose mask says so.
+// memory intrinsics, the copy that passes an argument by value, the lanes of masked vector loads and stores
+// whose mask says so, and what x86's own intrinsics touch (x86_accesses.h).
 #pragma once
 
 #include "instrument/access.h"
 #include "instrument/escape_analysis.h"
 #include "instrument/hooks.h"
 #include "instrument/statistics.h"
+#include "instrument/x86_accesses.h"
 
 namespace deadheat::instrument {
 
@@ -35,6 +36,8 @@ class AccessInstrumenter {
   void emit_one(const Access& access);
   bool emit_memory_intrinsic(llvm::ArrayRef<Access*> sides);
   void emit_masked(llvm::Instruction& instruction);
+  void emit_packed(llvm::IntrinsicInst& call);
+  void emit_lanes(llvm::IntrinsicInst& call, const LaneAccess& access);
 
   Hooks& hooks_;
   Statistics& statistics_;

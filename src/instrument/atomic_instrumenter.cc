@@ -5,6 +5,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Support/AtomicOrdering.h>
 
+#include <array>
+
+#include "runtime/abi.h"
+
 namespace deadheat::instrument {
 
 using namespace llvm;
@@ -120,13 +124,19 @@ bool AtomicInstrumenter::replace(Instruction& instruction) {
 }
 
 // The instruction stays, between two hooks that hold the location's order.
-void AtomicInstrumenter::surround(Instruction& instruction, Value* address, Value* size, Value* order) {
+void AtomicInstrumenter::surround(Instruction& instruction, Value* address, unsigned operation,
+                                  Value* order) {
   IRBuilder<> builder(&instruction);
   builder.SetCurrentDebugLocation(location_of(instruction));
-  hooks_.call(builder, "__dh_atomic_begin", {address, size, order});
+  Type* const type = isa<StoreInst>(instruction) ? cast<StoreInst>(instruction).getValueOperand()->getType()
+                                                 : instruction.getType();
+  const TypeSize size = instruction.getDataLayout().getTypeStoreSize(type);
+  const std::array<Value*, 4> arguments{address, builder.getInt64(size.getFixedValue()),
+                                        builder.getInt32(operation), order};
+  hooks_.call(builder, "__dh_atomic_begin", arguments);
   builder.SetInsertPoint(instruction.getNextNode());
   builder.SetCurrentDebugLocation(location_of(instruction));
-  hooks_.call(builder, "__dh_atomic_end", {address, size, order});
+  hooks_.call(builder, "__dh_atomic_end", arguments);
 }
 
 bool AtomicInstrumenter::replace_load(LoadInst& load) {
@@ -138,7 +148,7 @@ bool AtomicInstrumenter::replace_load(LoadInst& load) {
   Value* const order = builder.getInt32(c_order(load.getOrdering()));
   const unsigned bits = hook_bits(load.getType(), layout);
   if (bits == 0) {
-    surround(load, address, builder.getInt64(layout.getTypeStoreSize(load.getType()).getFixedValue()), order);
+    surround(load, address, kDhHeldLoad, order);
     return true;
   }
   Value* value = hooks_.call(builder, hook_name("load", bits), builder.getIntNTy(bits), {address, order});
@@ -157,8 +167,7 @@ bool AtomicInstrumenter::replace_store(StoreInst& store) {
   Value* const value = store.getValueOperand();
   const unsigned bits = hook_bits(value->getType(), layout);
   if (bits == 0) {
-    surround(store, address, builder.getInt64(layout.getTypeStoreSize(value->getType()).getFixedValue()),
-             order);
+    surround(store, address, kDhHeldStore, order);
     return true;
   }
   hooks_.call(builder, hook_name("store", bits), {address, to_integer(builder, value, bits), order});
@@ -176,8 +185,7 @@ bool AtomicInstrumenter::replace_update(AtomicRMWInst& update) {
   const unsigned bits = hook_bits(update.getType(), layout);
   const StringRef hook = hook_of(update.getOperation());
   if (bits == 0 || hook.empty()) {
-    surround(update, address, builder.getInt64(layout.getTypeStoreSize(update.getType()).getFixedValue()),
-             order);
+    surround(update, address, kDhHeldUpdate, order);
     return true;
   }
   Value* const operand = to_integer(builder, update.getValOperand(), bits);
@@ -222,26 +230,67 @@ bool AtomicInstrumenter::replace_fence(FenceInst& fence) {
   return true;
 }
 
+// Those of libatomic for objects of any size, `void __atomic_load(size_t size, T* object, T* result, int
+// order)` and its like: the call stays, because a lock inside the library makes it atomic. What it does to
+// the buffers of its caller are plain accesses: what it takes from them it takes before, and what it puts
+// there it puts there after it has learnt what the object carries.
+bool AtomicInstrumenter::surround_library_call(CallBase& call, StringRef operation) {
+  const bool is_compare = operation == "compare_exchange";
+  const bool is_exchange = operation == "exchange";
+  const unsigned buffers = is_compare || is_exchange ? 2 : 1;
+  const unsigned orders = is_compare ? 2 : 1;
+  if (call.arg_size() != 2 + buffers + orders || !call.getArgOperand(0)->getType()->isIntegerTy())
+    return false;
+  for (unsigned i = 1; i < 2 + buffers; ++i)
+    if (!call.getArgOperand(i)->getType()->isPointerTy() || !is_ordinary(call.getArgOperand(i))) return false;
+  for (unsigned i = 2 + buffers; i < call.arg_size(); ++i)
+    if (!call.getArgOperand(i)->getType()->isIntegerTy()) return false;
+  if (is_compare && !call.getType()->isIntegerTy()) return false;
+
+  IRBuilder<> builder(&call);
+  const DebugLoc location = location_of(call);
+  builder.SetCurrentDebugLocation(location);
+  Value* const size = builder.CreateZExtOrTrunc(call.getArgOperand(0), builder.getInt64Ty());
+  Value* const object = call.getArgOperand(1);
+  Value* const first_buffer = call.getArgOperand(2);
+  Value* const last_buffer = call.getArgOperand(1 + buffers);
+  const auto order_at = [&](unsigned i) {
+    return builder.CreateZExtOrTrunc(call.getArgOperand(i), builder.getInt32Ty());
+  };
+  Value* order = order_at(2 + buffers);
+  Value* const failure = is_compare ? order_at(3 + buffers) : nullptr;
+  Value* what = builder.getInt32(operation == "load"    ? kDhHeldLoad
+                                 : operation == "store" ? kDhHeldStore
+                                                        : kDhHeldUpdate);
+
+  if (operation != "load") hooks_.call(builder, "__dh_read_range", {first_buffer, size});
+  if (is_compare) hooks_.call(builder, "__dh_read_range", {last_buffer, size});
+  hooks_.call(builder, "__dh_atomic_begin", {object, size, what, order});
+  builder.SetInsertPoint(call.getNextNode());
+  builder.SetCurrentDebugLocation(location);
+  Value* written = size;
+  if (is_compare) {
+    Value* const success = builder.CreateIsNotNull(&call);
+    what = builder.CreateSelect(success, what, builder.getInt32(kDhHeldLoad));
+    order = builder.CreateSelect(success, order, failure);
+    written = builder.CreateSelect(success, builder.getInt64(0), size);
+  }
+  hooks_.call(builder, "__dh_atomic_end", {object, size, what, order});
+  // Expected, if it was not; else the result.
+  if (operation != "store")
+    hooks_.call(builder, "__dh_write_range", {is_compare ? first_buffer : last_buffer, written});
+  return true;
+}
+
 bool AtomicInstrumenter::replace_library_call(CallBase& call) {
   const LibraryAtomic atomic = *library_atomic(call);
+  if (atomic.bytes == 0) return surround_library_call(call, atomic.operation);
   IRBuilder<> builder(&call);
   builder.SetCurrentDebugLocation(location_of(call));
   const auto as_order = [&](Value* order) { return builder.CreateZExtOrTrunc(order, builder.getInt32Ty()); };
   const unsigned arguments = call.arg_size();
   if (arguments < 2) return false;
   Value* const order = as_order(call.getArgOperand(arguments - 1));
-  if (atomic.bytes == 0) {
-    // __atomic_load(size, object, ...) and its like: a lock inside libatomic makes it atomic.
-    if (!call.getArgOperand(0)->getType()->isIntegerTy() || !call.getArgOperand(1)->getType()->isPointerTy())
-      return false;
-    Value* const size = builder.CreateZExtOrTrunc(call.getArgOperand(0), builder.getInt64Ty());
-    const bool is_exchange = atomic.operation == "compare_exchange";
-    if (is_exchange && arguments < 6) return false;
-    surround(call, call.getArgOperand(1), size,
-             is_exchange ? as_order(call.getArgOperand(arguments - 2)) : order);
-    return true;
-  }
-
   const unsigned bits = atomic.bytes * 8;
   Type* const integer = builder.getIntNTy(bits);
   Value* const address = call.getArgOperand(0);

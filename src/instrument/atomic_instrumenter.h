@@ -5,7 +5,7 @@
 // `__dh_atomic_begin` and `__dh_atomic_end`. Fences become hooks too; a fence of one thread with its own
 // signal handlers orders nothing between threads and says so. What the front end made a call of libatomic
 // (`__atomic_load_16` and the like, and the sized forms for objects too big for an instruction) is treated
-// the same way.
+// the same way: the latter stay calls, between begin and end.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -30,7 +30,9 @@ class AtomicInstrumenter {
   bool replace_exchange(llvm::AtomicCmpXchgInst& exchange);
   bool replace_fence(llvm::FenceInst& fence);
   bool replace_library_call(llvm::CallBase& call);
-  void surround(llvm::Instruction& instruction, llvm::Value* address, llvm::Value* size, llvm::Value* order);
+  bool surround_library_call(llvm::CallBase& call, llvm::StringRef operation);
+  // `operation`: a DhHeldOperation.
+  void surround(llvm::Instruction& instruction, llvm::Value* address, unsigned operation, llvm::Value* order);
 
   Hooks& hooks_;
   Statistics& statistics_;

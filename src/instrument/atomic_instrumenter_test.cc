@@ -1,4 +1,5 @@
 #include "instrument/testing.h"
+#include "runtime/abi.h"
 
 namespace deadheat::instrument::testing {
 namespace {
@@ -88,7 +89,8 @@ TEST(Atomics, OtherUpdatesRunBetweenBeginAndEnd) {
               ElementsAre("enter", "atomic_begin", "atomic_end", "atomic_begin", "atomic_end", "leave"));
   const llvm::CallInst* begin = f.calls("__dh_atomic_begin")[0];
   EXPECT_EQ(constant(begin, 1), 4u);
-  EXPECT_EQ(constant(begin, 2), 3u);
+  EXPECT_EQ(constant(begin, 2), unsigned{kDhHeldUpdate});
+  EXPECT_EQ(constant(begin, 3), 3u);
   EXPECT_TRUE(llvm::isa<llvm::AtomicRMWInst>(begin->getNextNode()));
   EXPECT_EQ(begin->getNextNode()->getNextNode(), f.calls("__dh_atomic_end")[0]);
 }
@@ -130,7 +132,6 @@ TEST(Atomics, CallsOfLibatomicAreAtomicsToo) {
   Instrumented f(R"(
     declare i128 @__atomic_load_16(ptr, i32)
     declare i1 @__atomic_compare_exchange_16(ptr, ptr, i128, i32, i32)
-    declare void @__atomic_load(i64, ptr, ptr, i32)
     define i128 @f(ptr %p) {
       %1 = call i128 @__atomic_load_16(ptr %p, i32 2)
       ret i128 %1
@@ -138,15 +139,70 @@ TEST(Atomics, CallsOfLibatomicAreAtomicsToo) {
     define i1 @g(ptr %p, ptr %e, i128 %d) {
       %1 = call i1 @__atomic_compare_exchange_16(ptr %p, ptr %e, i128 %d, i32 5, i32 0)
       ret i1 %1
-    }
-    define void @h(ptr %p, ptr %r) {
-      call void @__atomic_load(i64 24, ptr %p, ptr %r, i32 5)
-      ret void
     })");
   EXPECT_THAT(f.hooks("f"), ElementsAre("enter", "atomic_load128", "leave"));
   EXPECT_THAT(f.hooks("g"), ElementsAre("enter", "atomic_compare_exchange128", "leave"));
-  EXPECT_THAT(f.hooks("h"), ElementsAre("enter", "atomic_begin", "atomic_end", "leave"));
-  EXPECT_EQ(constant(f.calls("__dh_atomic_begin")[0], 1), 24u);
+}
+
+TEST(Atomics, ObjectsTooBigForAnInstructionSayWhatIsDoneToThemAndToTheBuffers) {
+  Instrumented f(R"(
+    declare void @__atomic_load(i64, ptr, ptr, i32)
+    declare void @__atomic_store(i64, ptr, ptr, i32)
+    declare void @__atomic_exchange(i64, ptr, ptr, ptr, i32)
+    define void @load(ptr %p, ptr %r) {
+      call void @__atomic_load(i64 24, ptr %p, ptr %r, i32 5)
+      ret void
+    }
+    define void @store(ptr %p, ptr %v) {
+      call void @__atomic_store(i64 24, ptr %p, ptr %v, i32 3)
+      ret void
+    }
+    define void @exchange(ptr %p, ptr %v, ptr %r) {
+      call void @__atomic_exchange(i64 24, ptr %p, ptr %v, ptr %r, i32 4)
+      ret void
+    })");
+  // What is read, is read before; what is written, is written after what the object carries was learnt.
+  EXPECT_THAT(f.hooks("load"), ElementsAre("enter", "atomic_begin", "atomic_end", "write_range", "leave"));
+  EXPECT_THAT(f.hooks("store"), ElementsAre("enter", "read_range", "atomic_begin", "atomic_end", "leave"));
+  EXPECT_THAT(f.hooks("exchange"),
+              ElementsAre("enter", "read_range", "atomic_begin", "atomic_end", "write_range", "leave"));
+  const auto begins = f.calls("__dh_atomic_begin");
+  const auto ends = f.calls("__dh_atomic_end");
+  ASSERT_EQ(ends.size(), 3u);
+  const unsigned operations[] = {kDhHeldLoad, kDhHeldStore, kDhHeldUpdate};
+  const unsigned orders[] = {5, 3, 4};
+  for (unsigned i = 0; i < 3; ++i) {
+    for (const llvm::CallInst* call : {begins[i], ends[i]}) {
+      EXPECT_EQ(constant(call, 1), 24u);
+      EXPECT_EQ(constant(call, 2), operations[i]);
+      EXPECT_EQ(constant(call, 3), orders[i]);
+    }
+  }
+}
+
+TEST(Atomics, ABigCompareExchangeThatFailsIsALoadAndWritesWhatWasExpected) {
+  Instrumented f(R"(
+    declare i1 @__atomic_compare_exchange(i64, ptr, ptr, ptr, i32, i32)
+    define i1 @f(ptr %p, ptr %e, ptr %d) {
+      %1 = call i1 @__atomic_compare_exchange(i64 24, ptr %p, ptr %e, ptr %d, i32 4, i32 2)
+      ret i1 %1
+    })");
+  EXPECT_THAT(f.hooks(), ElementsAre("enter", "read_range", "read_range", "atomic_begin", "atomic_end",
+                                     "write_range", "leave"));
+  const llvm::CallInst* begin = f.calls("__dh_atomic_begin")[0];
+  EXPECT_EQ(constant(begin, 2), unsigned{kDhHeldUpdate});
+  EXPECT_EQ(constant(begin, 3), 4u);
+  const auto either = [](const llvm::CallInst* call, unsigned argument) {
+    const auto* choice = llvm::cast<llvm::SelectInst>(call->getArgOperand(argument));
+    return std::pair(llvm::cast<llvm::ConstantInt>(choice->getTrueValue())->getZExtValue(),
+                     llvm::cast<llvm::ConstantInt>(choice->getFalseValue())->getZExtValue());
+  };
+  const llvm::CallInst* end = f.calls("__dh_atomic_end")[0];
+  EXPECT_EQ(either(end, 2), (std::pair<uint64_t, uint64_t>(kDhHeldUpdate, kDhHeldLoad)));
+  EXPECT_EQ(either(end, 3), (std::pair<uint64_t, uint64_t>(4, 2)));
+  const llvm::CallInst* expected = f.calls("__dh_write_range")[0];
+  EXPECT_EQ(expected->getArgOperand(0), f.module().getFunction("f")->getArg(1));
+  EXPECT_EQ(either(expected, 1), (std::pair<uint64_t, uint64_t>(0, 24)));
 }
 
 TEST(Atomics, AUsersFunctionOfThatNameIsNotLibatomic) {

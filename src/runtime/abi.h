@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 7u
+#define DEADHEAT_ABI_VERSION 8u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -221,9 +221,13 @@ DH_ATOMICS(32, uint32_t)
 DH_ATOMICS(64, uint64_t)
 DH_ATOMICS(128, dh_u128)
 #undef DH_ATOMICS
-// Other read-modify-writes (min, max, floating point): the compiler's own instruction runs between these two,
-// which hold the location's order.
-DH_HOOK void __dh_atomic_begin(const volatile void* address, size_t size, int order);
-DH_HOOK void __dh_atomic_end(const volatile void* address, size_t size, int order);
+// Other read-modify-writes (min, max, floating point), and objects too big for an instruction: the compiler's
+// own instruction, or the call of libatomic, runs between these two, which hold the location's order. Any
+// size and alignment. A compare-exchange begins as the update that it may become, with the order of success;
+// if it failed, the end says that it was a load, and the order of failure.
+typedef enum DhHeldOperation { kDhHeldLoad, kDhHeldStore, kDhHeldUpdate } DhHeldOperation;
+DH_HOOK void __dh_atomic_begin(const volatile void* address, size_t size, DhHeldOperation operation,
+                               int order);
+DH_HOOK void __dh_atomic_end(const volatile void* address, size_t size, DhHeldOperation operation, int order);
 DH_HOOK void __dh_atomic_fence(int order);         // atomic_thread_fence
 DH_HOOK void __dh_atomic_signal_fence(int order);  // orders nothing between threads

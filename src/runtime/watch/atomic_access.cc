@@ -33,8 +33,6 @@ AtomicAccess::~AtomicAccess() {
   if (__builtin_expect(races_.count != 0, 0)) {
     tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
   }
-  // A 16-byte atomic's second granule carries the access only; the order is the first one's.
-  if (fat_ != nullptr && size_ == 16) check_second_granule();
   Inside::leave(thread_);
 }
 
@@ -95,28 +93,38 @@ void AtomicAccess::learn(const SyncVar* sync, int order) {
   }
 }
 
+StackId AtomicAccess::stack() const {
+  // A site has room for small sizes only.
+  if (size_ >= kWriteSite) return stack_at(thread_, pc_, type_, size_);
+  return site_stack(thread_, pc_, size_ | (kind_of(type_).write ? kWriteSite : 0) | kAtomicSite);
+}
+
 void AtomicAccess::check(AccessType type) {
   type_ = type;
   bool const write = kind_of(type).write;
   if ((write ? thread_->ignore_writes : thread_->ignore_reads) != 0) return;
-  Record access = atomic_record(thread_, write, bytes_in_granule(address_, size_));
-  if (covered_in_fat(fat_, access)) return;
-  access.stack = site_stack(thread_, pc_, size_ | (write ? kWriteSite : 0) | kAtomicSite);
-  thread_->span.note_used();
-  record_in_fat(thread_, fat_, address_ & ~uintptr_t{7}, access, &races_);
+  check_granule(fat_, address_ & ~uintptr_t{7}, bytes_in_granule(address_, size_ < 8 ? size_ : 8));
+  if (__builtin_expect((address_ & 7) + size_ > 8, 0)) check_other_granules();
 }
 
-void AtomicAccess::check_second_granule() {
-  uintptr_t const second = (address_ & ~uintptr_t{7}) + 8;
-  Chunk* const chunk = chunk_for(second);
-  if (chunk == nullptr) return;
-  Record access = atomic_record(thread_, kind_of(type_).write, 0xff);
-  access.stack = stack_at(thread_, pc_, type_, size_);
-  FatCell* const fat = lock_fat(chunk, &chunk->cells[cell_index(second)]);
-  check_in_fat(thread_, fat, second, access, &races_);
+void AtomicAccess::check_granule(FatCell* fat, uintptr_t granule, uint8_t mask) {
+  Record access = atomic_record(thread_, kind_of(type_).write, mask);
+  if (covered_in_fat(fat, access)) return;
+  access.stack = stack();
   thread_->span.note_used();
-  fat->lock.unlock();
-  if (races_.count != 0) tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
+  record_in_fat(thread_, fat, granule, access, &races_);
+}
+
+// In ascending order, as always if more than one granule is locked: nobody waits in a circle.
+void AtomicAccess::check_other_granules() {
+  uintptr_t const end = address_ + size_;
+  for (uintptr_t granule = (address_ & ~uintptr_t{7}) + 8; granule < end; granule += 8) {
+    Chunk* const chunk = chunk_for(granule);
+    if (chunk == nullptr) continue;
+    FatCell* const fat = lock_fat(chunk, &chunk->cells[cell_index(granule)]);
+    check_granule(fat, granule, bytes_in_granule(granule, end - granule < 8 ? end - granule : 8));
+    unlock_fat(thread_, fat);
+  }
 }
 
 }  // namespace deadheat::watch

@@ -69,8 +69,12 @@ class AtomicAccess {
   void learn(const SyncVar* sync, int order);
   // Of what the location carries now, no single release is all.
   void forget_releaser(SyncVar* sync);
+  StackId stack() const;
   void check(AccessType type);
-  void check_second_granule();
+  void check_granule(FatCell* fat, uintptr_t granule, uint8_t mask);
+  // Where an atomic is longer than a granule or lies across two, those behind the first have the access only;
+  // the order is the first one's, which stays locked: what is released has to know the whole access.
+  void check_other_granules();
 
   Thread* thread_;
   uintptr_t address_;

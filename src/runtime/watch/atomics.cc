@@ -366,7 +366,8 @@ DH_ATOMICS(32, uint32_t)
 DH_ATOMICS(64, uint64_t)
 DH_ATOMICS(128, dh_u128)
 
-// The compiler's own instruction runs between these two; the granule stays locked meanwhile.
+// The compiler's own instruction runs between these two, or libatomic; the first granule stays locked
+// meanwhile.
 namespace {
 struct Open {
   alignas(AtomicAccess) char storage[sizeof(AtomicAccess)];
@@ -376,12 +377,23 @@ __thread Open open_access __attribute__((tls_model("local-exec")));
 
 inline void* operator new(size_t, Open* at) { return at->storage; }
 
-void __dh_atomic_begin(const volatile void* address, size_t size, int) {
-  new (&open_access) AtomicAccess(address, static_cast<unsigned>(size), DH_PC, true);
+void __dh_atomic_begin(const volatile void* address, size_t size, DhHeldOperation operation, int order) {
+  bool const may_release = operation != kDhHeldLoad && releases(order);
+  new (&open_access) AtomicAccess(address, static_cast<unsigned>(size), DH_PC, may_release);
 }
-void __dh_atomic_end(const volatile void*, size_t, int order) {
+void __dh_atomic_end(const volatile void*, size_t, DhHeldOperation operation, int order) {
   auto* const access = reinterpret_cast<AtomicAccess*>(open_access.storage);
-  access->modify_done(order);
+  switch (operation) {
+    case kDhHeldLoad:
+      access->load_done(order);
+      break;
+    case kDhHeldStore:
+      access->store_done(order);
+      break;
+    case kDhHeldUpdate:
+      access->modify_done(order);
+      break;
+  }
   access->~AtomicAccess();
 }
 

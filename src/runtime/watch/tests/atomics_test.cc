@@ -34,6 +34,18 @@ struct Step {
 
 constexpr unsigned kVariables = 4;
 alignas(64) uint32_t words[kVariables];
+// The same variables as objects of three granules, which are atomic as a whole and plain at their end.
+struct Big {
+  uint32_t head[5];
+  uint32_t tail;
+};
+static_assert(sizeof(Big) == 24);
+alignas(64) Big bigs[kVariables];
+enum class Objects { kWords, kBig };
+
+uint32_t* plain_part(Objects objects, unsigned variable) {
+  return objects == Objects::kWords ? &words[variable] : &bigs[variable].tail;
+}
 
 bool acquires(int order) { return order == kAcquire || order == kAcqRel || order == kSeqCst; }
 bool releases(int order) { return order == kRelease || order == kAcqRel || order == kSeqCst; }
@@ -114,8 +126,30 @@ std::vector<Step> random_messages(std::mt19937_64& random) {
   return steps;
 }
 
-void play(std::vector<Step>& steps) {
+void play_big(Step& s, std::size_t index) {
+  Big* const at = &bigs[s.variable];
+  auto const begin = [&](DhHeldOperation what) { __dh_atomic_begin(at, sizeof *at, what, s.order); };
+  auto const end = [&](DhHeldOperation what) { __dh_atomic_end(at, sizeof *at, what, order_of(s)); };
+  switch (s.what) {
+    case Do::kLoad:
+      begin(kDhHeldLoad);
+      return end(kDhHeldLoad);
+    case Do::kStore:
+      begin(kDhHeldStore);
+      return end(kDhHeldStore);
+    case Do::kCompare:
+      begin(kDhHeldUpdate);
+      s.succeeded = index % 2 == 0;
+      return end(s.succeeded ? kDhHeldUpdate : kDhHeldLoad);
+    default:
+      begin(kDhHeldUpdate);
+      return end(kDhHeldUpdate);
+  }
+}
+
+void play(std::vector<Step>& steps, Objects objects) {
   clear_shadow(reinterpret_cast<uintptr_t>(words), sizeof words);
+  clear_shadow(reinterpret_cast<uintptr_t>(bigs), sizeof bigs);
   for (uint32_t& w : words) w = 0;
   Actors actors;
   std::set<uint32_t> there;
@@ -127,7 +161,11 @@ void play(std::vector<Step>& steps) {
     Step& s = steps[i];
     Thread* const t = actors.enter(s.thread);
     uint32_t* const at = &words[s.variable];
-    auto const address = reinterpret_cast<uintptr_t>(at);
+    auto const address = reinterpret_cast<uintptr_t>(plain_part(objects, s.variable));
+    if (objects == Objects::kBig && atomic(s)) {
+      play_big(s, i);
+      continue;
+    }
     switch (s.what) {
       case Do::kPlainRead:
         check_access(t, {address, 4, AccessType::kRead, 1, 0, false});
@@ -219,8 +257,8 @@ std::string to_text(const std::vector<Step>& steps) {
 }
 
 // Returns how many words had a race.
-int compare(std::vector<Step> steps) {
-  play(steps);
+int compare(std::vector<Step> steps, Objects objects = Objects::kWords) {
+  play(steps, objects);
   testing::Relation const order = happens_before(steps);
   auto const race = [&](std::size_t a, std::size_t b) {
     const Step& x = steps[a];
@@ -241,7 +279,7 @@ int compare(std::vector<Step> steps) {
     }
     bool found = false;
     for (const Told& t : told) {
-      if (t.byte != reinterpret_cast<uintptr_t>(&words[v])) continue;
+      if (t.byte != reinterpret_cast<uintptr_t>(plain_part(objects, v))) continue;
       found |= t.later == first;
       EXPECT_TRUE(all.contains(t.later))
           << "word " << v << ": event " << t.later << " was told, and is no race\n"
@@ -263,6 +301,16 @@ TEST(WatchAtomics, RandomOrdersAndFences) {
     ++(compare(random_steps(random)) != 0 ? racy : clean);
   EXPECT_GT(racy, enough(1000));
   EXPECT_GT(clean, enough(1000));
+}
+
+TEST(WatchAtomics, RandomOrdersOfBigObjects) {
+  std::mt19937_64 random(24);
+  long racy = 0;
+  long clean = 0;
+  for (int i = 0; i < runs(30000) && !::testing::Test::HasFailure(); ++i)
+    ++(compare(random_steps(random), Objects::kBig) != 0 ? racy : clean);
+  EXPECT_GT(racy, enough(500));
+  EXPECT_GT(clean, enough(500));
 }
 
 TEST(WatchAtomics, RandomMessages) {
