@@ -5,9 +5,10 @@
  * `status` is the exit code, or 128 + the signal. A program of its own because the kernel counts the memory
  * of whoever forked into the child's peak: forked from Python, nothing would ever use less than Python does.
  *
- * `line_before` and `line_after` are how many nanoseconds a cache line takes to the other processor and back, before the
- * program and after it; 0 where there is only one. The processors of a virtual machine are where its host puts them, near
- * each other or far, and are moved while it runs: what threads that share data cost differs by a factor of four.
+ * `line_before` and `line_after` are how many nanoseconds a cache line takes to the other processor and back,
+ * before the program and after it; 0 where there is only one. The processors of a virtual machine are where
+ * its host puts them, near each other or far, and are moved while it runs: what threads that share data cost
+ * differs by a factor of four.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -52,7 +52,7 @@ void forbid_invented_accesses() {
 // lambda), the program's own line is nowhere on the stack.
 void keep_reads_in_their_functions(PassInstrumentationCallbacks& callbacks) {
   callbacks.registerShouldRunOptionalPassCallback(
-      [](StringRef pass, Any) { return pass != "ArgumentPromotionPass"; });
+      [](StringRef pass, const Any&) { return pass != "ArgumentPromotionPass"; });
 }
 
 void register_passes(PassBuilder& builder) {

@@ -188,10 +188,10 @@ void keep_selected_reads(PassInstrumentationCallbacks& callbacks) {
     return (*function)->hasFnAttribute(Attribute::SanitizeThread) ? const_cast<Function*>(*function)
                                                                   : nullptr;
   };
-  callbacks.registerBeforeNonSkippedPassCallback([watched](StringRef pass, Any unit) {
+  callbacks.registerBeforeNonSkippedPassCallback([watched](StringRef pass, const Any& unit) {
     if (Function* const function = watched(pass, unit)) mark_reads(*function);
   });
-  callbacks.registerAfterPassCallback([watched](StringRef pass, Any unit, const PreservedAnalyses&) {
+  callbacks.registerAfterPassCallback([watched](StringRef pass, const Any& unit, const PreservedAnalyses&) {
     if (Function* const function = watched(pass, unit)) unite_selected_reads(*function);
   });
 }
