@@ -28,8 +28,9 @@ size_t end_empty_groups(Chunk* chunk, size_t group, size_t count, const DhCell& 
 // Nobody but who uses the memory after its end can be there meanwhile. Whoever has seen the end in a cell
 // tells the race; what it then records there may be lost. Whoever finds the cell 0 asks for the group's
 // state; only who had asked before the end, and comes to change the cell when the page has gone, is not seen:
-// an access to memory that is unmapped in the same moment. REQUIRES: the thread is inside the runtime; the
-// memory is still its own.
+// an access to memory that is unmapped in the same moment.
+//
+// REQUIRES: the thread is inside the runtime; the memory is still its own.
 void give_back_ended(Chunk* chunk, size_t first_page, size_t last_page);
 
 // The memory is new. Afterwards the groups are empty or touched. REQUIRES: the group is not empty, nor

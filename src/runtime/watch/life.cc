@@ -11,10 +11,10 @@ namespace {
 // block costs nothing to free.
 constexpr size_t kFreeEveryByte = size_t{64} << 10;
 
-// The end of life of every byte of [address, address + size) that was ever touched, page of shadow by page.
-// `replaces`: it takes the place of accesses that would cover it.
+constexpr uintptr_t kPage = kPageCells * 8;  // of the program: a page of shadow is about it
+
+// As check_end_where_touched. `replaces`: it takes the place of accesses that would cover it.
 void check_end_of_touched(Thread* thread, uintptr_t address, size_t size, uintptr_t pc, bool replaces) {
-  constexpr uintptr_t kPage = kPageCells * 8;
   constexpr uintptr_t kWholeChunk = uintptr_t{1} << kDhChunkBits;
   uintptr_t const end = address + size;
   for (uintptr_t at = address; at < end;) {
@@ -51,7 +51,6 @@ void check_free(Thread* thread, const HeapBlock& block, uintptr_t pc) {
 
 void check_free_and_give_back(Thread* thread, const HeapBlock& block, uintptr_t pc) {
   check_end_of_block(thread, block, pc, true);
-  constexpr uintptr_t kPage = kPageCells * 8;
   uintptr_t const end = (block.address + block.size) & ~(kPage - 1);
   for (uintptr_t at = (block.address + kPage - 1) & ~(kPage - 1); at < end;) {
     uintptr_t const chunk_end = ((at >> kDhChunkBits) + 1) << kDhChunkBits;
