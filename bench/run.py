@@ -14,7 +14,7 @@ far from each other counts only where there is nothing else.
     bench/run.py                          everything, 5 rounds
     bench/run.py --rounds 3 sort queue    some programs
     bench/run.py --metric cpu             judge by processor time instead of elapsed time, on a machine that is busy
-    bench/run.py --again 0                take every run as it comes, wherever the processors were
+    bench/run.py --again 0                make no run again (what was far is left out all the same where some was near)
     bench/run.py --json build/bench.json  the figures for scripts
 """
 
