@@ -44,7 +44,9 @@ bool EscapeAnalysis::is_private_object(const Value* object) {
   if (isa<AllocaInst>(object) || isNoAliasCall(object)) {
     is_private = !is_captured(object);
   } else if (const auto* parameter = dyn_cast<Argument>(object)) {
-    is_private = parameter->hasByValAttr() && !is_captured(parameter);
+    const unsigned number = parameter->getArgNo();
+    is_private = (number < 32 && (private_arguments_ >> number & 1) != 0) ||
+                 (parameter->hasByValAttr() && !is_captured(parameter));
   } else if (const auto* variable = dyn_cast<GlobalVariable>(object)) {
     // Looking for the object goes through the intrinsic that yields this thread's instance.
     is_private = thread_locals_.is_private(*variable);

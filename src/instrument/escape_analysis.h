@@ -2,7 +2,8 @@
 //
 // Private are: stack variables and by-value parameters whose address is never captured anywhere in the
 // function, fresh heap blocks (the result of a noalias call) that are never captured, and thread-local
-// variables of internal linkage whose address is captured nowhere in the module. Constant are: globals that
+// variables of internal linkage whose address is captured nowhere in the module, and what arguments point to
+// that the caller has declared private. Constant are: globals that
 // are constant, and loads that the front end marked as invariant (virtual tables).
 //
 // "Captured before this access" would not do. A variable that is initialised, and only then published, can
@@ -33,8 +34,9 @@ class ThreadLocals {
 
 class EscapeAnalysis {
  public:
-  EscapeAnalysis(ThreadLocals& thread_locals, llvm::AAResults& aliases)
-      : thread_locals_(thread_locals), aliases_(aliases) {}
+  // `private_arguments`, a bit each: what they point to is private (private_versions.h).
+  EscapeAnalysis(ThreadLocals& thread_locals, llvm::AAResults& aliases, uint32_t private_arguments = 0)
+      : thread_locals_(thread_locals), aliases_(aliases), private_arguments_(private_arguments) {}
 
   // Every object that `address` may point into is private.
   bool is_private(const llvm::Value* address);
@@ -49,6 +51,7 @@ class EscapeAnalysis {
 
   ThreadLocals& thread_locals_;
   llvm::AAResults& aliases_;
+  uint32_t private_arguments_;
   llvm::DenseMap<const llvm::Value*, bool> known_;
 };
 

@@ -121,7 +121,8 @@ TEST(Escape, ConstantsAndVirtualTablesAreNotChecked) {
       ret i32 %1
     }
     !0 = !{}
-  )");
+  )",
+                 "-handed");
   EXPECT_THAT(f.checks("f"), IsEmpty());
   EXPECT_THAT(f.checks("g"), ElementsAre("read4"));
   EXPECT_EQ(f.statistics().constant_memory, 2u);

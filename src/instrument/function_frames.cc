@@ -106,7 +106,7 @@ Constant* FunctionFrames::describe(Function& function, ArrayRef<AllocaInst*> var
   Constant* const table =
       make_private(ConstantArray::get(ArrayType::get(variable_info, rows.size()), rows), "__dh_variables");
   StructType* const frame_info = StructType::get(context, {pointer, pointer, i64});
-  return make_private(ConstantStruct::get(frame_info, {make_string(function.getName()), table,
+  return make_private(ConstantStruct::get(frame_info, {make_string(PrivateVersions::name_of(function)), table,
                                                        ConstantInt::get(i64, rows.size())}),
                       "__dh_frame_info");
 }
@@ -147,35 +147,39 @@ void FunctionFrames::end(StringRef hook, AllocaInst& variable, Instruction& befo
   hooks_.call(builder, hook, {&variable, size});
 }
 
-void FunctionFrames::end_scopes(AllocaInst& kept) {
+void FunctionFrames::end_scopes(AllocaInst& kept, HandedDown& handed) {
   for (User* user : make_early_inc_range(kept.users())) {
     auto* const marker = dyn_cast<LifetimeIntrinsic>(user);
     if (!marker) continue;
-    if (marker->getIntrinsicID() == Intrinsic::lifetime_end) end("__dh_end_of_scope", kept, *marker);
+    if (marker->getIntrinsicID() == Intrinsic::lifetime_end)
+      end("__dh_end_of_scope", kept, *handed.where_exposed(kept, /*ever=*/false, *marker));
     // Nothing else may have its place in the frame.
     marker->eraseFromParent();
   }
 }
 
-void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escaping,
-                               const KeptVariables& kept) {
-  constexpr StringRef kLife = "__dh_end_of_life";
+void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escaping, const KeptVariables& kept,
+                               HandedDown& handed) {
   SmallVector<Instruction*, 8> const leaving = exits(function);
   SmallVector<Instruction*, 4> restores;
   std::optional<DominatorTree> dominators;
   for (AllocaInst* variable : escaping) {
-    if (kept.contains(variable)) end_scopes(*variable);
+    const bool is_kept = kept.contains(variable);
+    if (is_kept) end_scopes(*variable, handed);
+    const auto end_life = [&](Instruction& before) {
+      end("__dh_end_of_life", *variable, *handed.where_exposed(*variable, is_kept, before));
+    };
     SmallVector<Instruction*, 4> scope_ends;
     for (User* user : variable->users())
       if (auto* marker = dyn_cast<IntrinsicInst>(user);
           marker && marker->getIntrinsicID() == Intrinsic::lifetime_end)
         scope_ends.push_back(marker);
     if (!scope_ends.empty()) {
-      for (Instruction* scope_end : scope_ends) end(kLife, *variable, *scope_end);
+      for (Instruction* scope_end : scope_ends) end_life(*scope_end);
       continue;
     }
     if (variable->isStaticAlloca()) {
-      for (Instruction* exit : leaving) end(kLife, *variable, *exit);
+      for (Instruction* exit : leaving) end_life(*exit);
       continue;
     }
     // Variable-sized: gone where the stack is cut back, or where the function ends after it.
@@ -194,16 +198,17 @@ void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escapin
       // A save taken after the variable was made does not end it.
       const auto* save = dyn_cast<Instruction>(cast<CallBase>(restore)->getArgOperand(0));
       if (!is_after(restore) || (save && dominators->dominates(variable, save))) continue;
-      end(kLife, *variable, *restore);
+      end_life(*restore);
       restored = true;
     }
     if (restored) continue;
     for (Instruction* exit : leaving)
-      if (is_after(exit)) end(kLife, *variable, *exit);
+      if (is_after(exit)) end_life(*exit);
   }
 }
 
-void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping, const KeptVariables& kept) {
+void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping, const KeptVariables& kept,
+                         HandedDown& handed) {
   ++statistics_.frames;
   SmallVector<Instruction*, 8> landings;
   for (Instruction& instruction : instructions(function)) {
@@ -221,7 +226,7 @@ void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping, con
     builder.SetCurrentDebugLocation(location_of(*landing));
     hooks_.call(builder, "__dh_resume", {frame});
   }
-  end_lives(function, escaping, kept);
+  end_lives(function, escaping, kept, handed);
   for (Instruction* exit : exits(function)) {
     IRBuilder<> builder(exit);
     builder.SetCurrentDebugLocation(location_of(*exit));

@@ -5,13 +5,15 @@
 // makes this function's frame the innermost again. Variables whose address escapes are described in the frame
 // (name, file, line, size), so that a report can name a stack variable of another thread; their lives end
 // with their scope (`llvm.lifetime.end`) where the compiler kept it, else with the function. What
-// kept_variables.h finds is asked after at the end of its scope, and ends with the function.
+// kept_variables.h finds is asked after at the end of its scope, and ends with the function. What
+// handed_down.h has chosen ends only where it was exposed.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
+#include "instrument/handed_down.h"
 #include "instrument/hooks.h"
 #include "instrument/kept_variables.h"
 #include "instrument/statistics.h"
@@ -26,13 +28,14 @@ class FunctionFrames {
   static bool has_calls(const llvm::Function& function);
 
   // REQUIRES: everything else in the function is instrumented already.
-  void run(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping, const KeptVariables& kept);
+  void run(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping, const KeptVariables& kept,
+           HandedDown& handed);
 
  private:
   llvm::Value* enter(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping);
   void end_lives(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> escaping,
-                 const KeptVariables& kept);
-  void end_scopes(llvm::AllocaInst& kept);
+                 const KeptVariables& kept, HandedDown& handed);
+  void end_scopes(llvm::AllocaInst& kept, HandedDown& handed);
   void end(llvm::StringRef hook, llvm::AllocaInst& variable, llvm::Instruction& before);
   llvm::Constant* describe(llvm::Function& function, llvm::ArrayRef<llvm::AllocaInst*> variables);
 

@@ -10,6 +10,7 @@
 #include "instrument/escape_analysis.h"
 #include "instrument/function_frames.h"
 #include "instrument/function_view.h"
+#include "instrument/handed_down.h"
 #include "instrument/hooks.h"
 #include "instrument/inline_hooks.h"
 #include "instrument/kept_variables.h"
@@ -17,6 +18,7 @@
 #include "instrument/module_setup.h"
 #include "instrument/neighbouring_accesses.h"
 #include "instrument/prefetches.h"
+#include "instrument/private_versions.h"
 #include "instrument/read_before_write.h"
 #include "instrument/sanitizer_marks.h"
 #include "instrument/source_lines.h"
@@ -45,10 +47,11 @@ void drop_untrue_attributes(Function& function) {
 class ModuleInstrumenter {
  public:
   ModuleInstrumenter(Module& module, FunctionAnalysisManager& analyses, const Options& options,
-                     Statistics& statistics)
+                     const PrivateVersions& versions, Statistics& statistics)
       : analyses_(analyses),
         options_(options),
         statistics_(statistics),
+        versions_(versions),
         hooks_(module),
         sync_free_(module, options.is_on(Optimisation::kSyncFree)),
         accesses_(hooks_, statistics),
@@ -60,19 +63,28 @@ class ModuleInstrumenter {
   bool instrument(Function& function) {
     ++statistics_.functions;
     restore_source_lines(function);
-    EscapeAnalysis escapes(thread_locals_, analyses_.getResult<AAManager>(function));
+    EscapeAnalysis escapes(thread_locals_, analyses_.getResult<AAManager>(function),
+                           versions_.arguments_of(function));
     AccessList accesses = accesses_.collect(function, escapes, options_.is_on(Optimisation::kEscape));
     const SmallVector<AllocaInst*, 8> escaping = escaping_variables(function, escapes);
     const KeptVariables kept = variables_to_keep(function, escaping);
     const bool has_calls = FunctionFrames::has_calls(function);
+    HandedDown handed(function, escapes, versions_);
+    if (options_.is_on(Optimisation::kHanded)) {
+      handed.choose(escaping, accesses, sync_free_, analyses_.getResult<DominatorTreeAnalysis>(function));
+      call_private_versions(function, escapes, versions_, statistics_);
+    }
 
     const uint64_t checks = statistics_.checks;
     optimise(FunctionView(function, accesses, sync_free_, escapes));
+    optimise_blocks(FunctionView(function, handed.accesses(), sync_free_, escapes));
     accesses_.emit(accesses);
+    handed.emit(accesses_, kept, statistics_);
     const bool has_atomics = atomics_.run(function);
     if (!has_calls && !has_atomics && statistics_.checks == checks) return false;
     follow_prefetches(function, hooks_);
-    frames_.run(function, escaping, kept);
+    frames_.run(function, escaping, kept, handed);
+    handed.finish();
     drop_untrue_attributes(function);
     return true;
   }
@@ -101,9 +113,17 @@ class ModuleInstrumenter {
     if (options_.is_on(Optimisation::kNeighbours)) join_neighbouring_accesses(view, statistics_);
   }
 
+  // Those within a block.
+  void optimise_blocks(const FunctionView& view) {
+    if (view.accesses().empty()) return;
+    if (options_.is_on(Optimisation::kReadWrite)) remove_reads_before_writes(view, statistics_);
+    if (options_.is_on(Optimisation::kNeighbours)) join_neighbouring_accesses(view, statistics_);
+  }
+
   FunctionAnalysisManager& analyses_;
   const Options& options_;
   Statistics& statistics_;
+  const PrivateVersions& versions_;
   Hooks hooks_;
   ThreadLocals thread_locals_;
   SyncFreeFunctions sync_free_;
@@ -121,7 +141,12 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
   for (Function& function : module)
     if (!is_excluded(function)) functions.push_back(&function);
 
-  ModuleInstrumenter instrumenter(module, function_analyses, options_, statistics);
+  const PrivateVersions versions(options_.is_on(Optimisation::kHanded) ? ArrayRef<Function*>(functions)
+                                                                       : ArrayRef<Function*>());
+  const SmallVector<Function*, 16> private_versions = versions.functions();
+  statistics.private_versions = private_versions.size();
+  append_range(functions, private_versions);
+  ModuleInstrumenter instrumenter(module, function_analyses, options_, versions, statistics);
   bool changed = false;
   for (Function* function : functions) {
     changed |= instrumenter.instrument(*function);

@@ -23,6 +23,7 @@ enum class Optimisation {
   kLoops,       // accesses of a counted loop become one check before the loop
   kSyncFree,    // calls to functions without synchronisation end nothing
   kScopes,      // variables of a loop's body keep what is known of them from round to round
+  kHanded,      // locals handed to functions that let go of nothing are not checked
   kInline,      // hot hooks are inlined
   kDirect,      // what will be part of an executable addresses the runtime, which is, directly (watch lane)
   kVersions,    // functions in two versions (monitor lane)
@@ -30,8 +31,8 @@ enum class Optimisation {
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Optimisation::kCount)> kOptimisationNames =
-    {"escape",   "readwrite", "dominated", "neighbours", "loops",
-     "syncfree", "scopes",    "inline",    "direct",     "versions"};
+    {"escape", "readwrite", "dominated", "neighbours", "loops",   "syncfree",
+     "scopes", "handed",    "inline",    "direct",     "versions"};
 
 struct Options {
   std::string mode = "watch";

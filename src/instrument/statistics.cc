@@ -19,6 +19,9 @@ std::string to_line(const Statistics& statistics, std::string_view module_name) 
   add("loop-invariant", statistics.loop_invariant);
   add("loop-strided", statistics.loop_strided);
   add("loop-joined", statistics.loop_joined);
+  add("versions", statistics.private_versions);
+  add("private-calls", statistics.private_calls);
+  add("handed-down", statistics.handed_down);
   add("syncfree-functions", statistics.sync_free_functions);
   add("checks", statistics.checks);
   add("inlined", statistics.inlined_hooks);

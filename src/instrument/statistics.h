@@ -21,6 +21,9 @@ struct Statistics {
   uint64_t loop_invariant = 0;     // moved before a loop, address invariant
   uint64_t loop_strided = 0;       // moved before a loop, one range or strided check for all iterations
   uint64_t loop_joined = 0;        // removed: joined with a neighbour that was moved before the loop
+  uint64_t private_versions = 0;   // functions with a version for private arguments
+  uint64_t private_calls = 0;      // calls of those versions, known when compiled
+  uint64_t handed_down = 0;        // variables that are checked only once they are exposed
   uint64_t checks = 0;  // hook calls for plain accesses that remain, those moved before loops included
   uint64_t inlined_hooks = 0;
   uint64_t sync_free_functions = 0;

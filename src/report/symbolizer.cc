@@ -27,10 +27,10 @@ std::string hex_of(llvm::ArrayRef<std::uint8_t> bytes) {
   return text;
 }
 
-// The monitor lane has some functions in two versions (src/instrument/monitor_versions.h).
+// Some functions exist in two versions (src/instrument/monitor_versions.h, private_versions.h).
 std::string without_version(std::string function) {
-  for (const std::string_view suffix : {" (.monitored)", ".monitored"})
-    if (function.ends_with(suffix)) function.resize(function.size() - suffix.size());
+  for (const std::string_view suffix : {" (.monitored", ".monitored", " (.dh_private", ".dh_private"})
+    if (const size_t at = function.rfind(suffix); at != std::string::npos) function.resize(at);
   return function;
 }
 
