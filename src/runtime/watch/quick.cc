@@ -5,12 +5,20 @@ namespace deadheat::watch {
 StackId intern_current_frames(Thread* thread) { return current_frames(thread); }
 
 StackId number_innermost_frame(const Thread* thread) {
+  // Functions that have not looked at anything have no number, either: a few of them, more is unusual.
+  constexpr int kFew = 8;
   DhFrame* const innermost = thread->hot->next_frame - 1;
-  // The frame below is looked at only if it is one.
-  if (innermost <= thread->frames || innermost[-1].context == 0) return 0;
-  StackId const id = known_frame(thread->cache, innermost[-1].context,
-                                 reinterpret_cast<uintptr_t>(innermost->return_address));
-  innermost->context = id;
+  DhFrame* frame = innermost;
+  do {
+    if (frame <= thread->frames || innermost - frame == kFew) return 0;
+    --frame;
+  } while (frame->context == 0);
+  StackId id = frame->context;
+  do {
+    ++frame;
+    id = known_frame(thread->cache, id, reinterpret_cast<uintptr_t>(frame->return_address));
+    frame->context = id;
+  } while (frame != innermost && id != 0);
   return id;
 }
 
