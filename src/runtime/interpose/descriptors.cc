@@ -279,7 +279,7 @@ void sweep() {
     uint8_t type;
     char name[];
   };
-  alignas(8) char buffer[2048];
+  alignas(8) static char buffer[2048];  // the table is locked
   bool complete = true;
   for (;;) {
     long const size = syscall6(SYS_getdents64, folder, reinterpret_cast<long>(buffer), sizeof buffer);

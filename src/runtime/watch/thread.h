@@ -31,6 +31,11 @@ struct ThreadInfo {
   bool reported;  // its line was written
 };
 
+struct Race {
+  Record other;
+  uintptr_t granule;
+};
+
 struct HeldLock {
   uintptr_t lock;
   StackId acquired;
@@ -152,6 +157,9 @@ struct Thread {
   SyncHints sync_hints;
   WalkedRanges walked;
   ReadNotes notes;
+
+  static constexpr unsigned kFoundRaces = 64;
+  Race found[kFoundRaces];  // by the access that is being checked (Races)
 
   bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }
   Epoch epoch() const { return Epoch(slot, span.label()); }
