@@ -40,6 +40,7 @@ __attribute__((visibility("hidden"), used)) void deadheat_context_returned(const
 __asm__(
     ".pushsection .text\n"
     ".p2align 4\n"
+    ".globl deadheat_context_returns\n"
     ".type deadheat_context_returns,@function\n"
     "deadheat_context_returns:\n"
     ".cfi_startproc\n"

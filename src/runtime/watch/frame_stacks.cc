@@ -140,10 +140,15 @@ FrameStack* frame_stack_make(size_t stack_bytes) {
     if (frames != nullptr || bits == kLeastBits) break;
   }
   if (frames == nullptr) return nullptr;
+  // Beyond the end of a thread's is nobody's memory. Contexts may be too many for that: mappings are counted.
+  size_t const guard = bits > kLeastBits ? 4096 : 0;
+  if (guard != 0)
+    platform::syscall6(SYS_mprotect, reinterpret_cast<long>(frames) + (1l << bits) - static_cast<long>(guard),
+                       static_cast<long>(guard), PROT_NONE);
   auto* const stack = platform::make<FrameStack>();
   stack->bytes = size_t{1} << bits;
   stack->frames = static_cast<DhFrame*>(frames) + 1;
-  stack->end = static_cast<DhFrame*>(frames) + stack->bytes / sizeof(DhFrame);
+  stack->end = static_cast<DhFrame*>(frames) + (stack->bytes - guard) / sizeof(DhFrame);
   stack->next = stack->frames;
   return stack;
 }
