@@ -1,11 +1,13 @@
 #include "instrument/function_frames.h"
 
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 namespace deadheat::instrument {
 
@@ -52,6 +54,15 @@ VariableNames names_of(AllocaInst& variable) {
     names.line = function->getLine();
   }
   return names;
+}
+
+// Calls that go on with another stack, in ways that the runtime does not see: meanwhile others have made
+// their frames the innermost ones, perhaps without end.
+bool switches_stacks(const CallBase& call) {
+  const Function* const callee = call.getCalledFunction();
+  return callee && StringSwitch<bool>(callee->getName())
+                       .Cases("jump_fcontext", "ontop_fcontext", true)  // Boost.Context
+                       .Default(false);
 }
 
 // Functions end where they return, or where an exception passes through them.
@@ -211,13 +222,20 @@ void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping, con
                          HandedDown& handed) {
   ++statistics_.frames;
   SmallVector<Instruction*, 8> landings;
+  SmallVector<InvokeInst*, 2> switching;
   for (Instruction& instruction : instructions(function)) {
     if (isa<LandingPadInst>(instruction)) {
       landings.push_back(&*instruction.getParent()->getFirstInsertionPt());
     } else if (auto* call = dyn_cast<CallInst>(&instruction);
-               call && call->hasFnAttr(Attribute::ReturnsTwice)) {
+               call && (call->hasFnAttr(Attribute::ReturnsTwice) || switches_stacks(*call))) {
       landings.push_back(call->getNextNode());
+    } else if (auto* invoke = dyn_cast<InvokeInst>(&instruction); invoke && switches_stacks(*invoke)) {
+      switching.push_back(invoke);
     }
+  }
+  for (InvokeInst* invoke : switching) {
+    BasicBlock* const after = SplitEdge(invoke->getParent(), invoke->getNormalDest());
+    landings.push_back(&*after->getFirstInsertionPt());
   }
   // In this order, because a landing may be an exit at the same time: resume, end lives, leave.
   Value* const frame = enter(function, escaping);

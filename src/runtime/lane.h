@@ -125,6 +125,12 @@ void fiber_switching(FiberRef* to, bool orders);
 void fiber_destroyed(FiberRef* fiber);
 void fiber_named(FiberRef* fiber, const char* name);
 
+// --- Contexts: stacks that the program switches by itself (makecontext, swapcontext). `context_made`: one of
+//     them, and the stack pointer it will begin with. `context_switching`: this thread leaves the stack it is
+//     on at `from` and goes on at `to`; `is_over`: the context has ended. Defined by lanes that need them.
+__attribute__((weak)) void context_made(const void* stack, size_t size, const void* at);
+__attribute__((weak)) void context_switching(const void* from, const void* to, bool is_over);
+
 // --- Processes. `fork_preparing` in the parent before fork(2), then exactly one of the others on each side.
 void fork_preparing();
 void fork_parent();

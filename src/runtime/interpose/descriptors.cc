@@ -10,8 +10,9 @@
 //   socketpair       two unnamed sockets: their inodes, remembered as a pair. Unnamed and not remembered
 //   (inherited):
 //                    one object for all of these
-//   eventfd, epoll   all have the same inode: a number given at creation, handed on by dup; unknown ones
-//   share one
+//   eventfd, epoll   all have the same inode: a number given at creation, handed on by dup. One that turns up
+//                    otherwise (sent over a socket, taken by pidfd_getfd, inherited) is compared with those
+//                    that have a number, by what the kernel says: an eventfd's own number, and kcmp(2)
 //
 // Where several channels share an object, or a later write is released to it before an earlier one is read,
 // the lane sees more order than there is: a race may be missed, none is invented.
@@ -24,6 +25,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "runtime/platform/memory.h"
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 
@@ -53,6 +55,7 @@ enum class Kind : uint64_t {
   kAnonymous,
   kUnixUnknown,
   kWatched,  // not a channel: the descriptors that an epoll object knows by some data
+  kEventfd,  // not a channel: the number of the eventfd that the kernel calls by this one
 };
 
 struct Entry {
@@ -170,12 +173,75 @@ uint64_t path_hash(const sockaddr* address, socklen_t size) {
 constexpr int kNumbered = 1 << 16;
 constexpr uint32_t kSignalfd = ~uint32_t{0};
 uint32_t numbers[kNumbered];
+int numbers_end;  // beyond it, none was ever given
 uint32_t last_number;
 uint32_t number_of(int fd) {
   return fd >= 0 && fd < kNumbered ? __atomic_load_n(&numbers[fd], __ATOMIC_RELAXED) : 0;
 }
 void set_number(int fd, uint32_t number) {
-  if (fd >= 0 && fd < kNumbered) __atomic_store_n(&numbers[fd], number, __ATOMIC_RELAXED);
+  if (fd < 0 || fd >= kNumbered) return;
+  __atomic_store_n(&numbers[fd], number, __ATOMIC_RELAXED);
+  if (number == 0) return;
+  int end = __atomic_load_n(&numbers_end, __ATOMIC_RELAXED);
+  while (end <= fd &&
+         !__atomic_compare_exchange_n(&numbers_end, &end, fd + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+uint32_t new_number() {
+  uint32_t const number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+  return number == 0 || number == kSignalfd ? 1 : number;
+}
+
+// Of an eventfd, the number that the kernel gave it; 0 if this is none, or the kernel does not say.
+uint64_t kernels_number_of_eventfd(int fd) {
+  constexpr char kKey[] = "eventfd-id:";
+  static char text[512];
+  static const char kFolder[] = "/proc/thread-self/fdinfo/";
+  char path[sizeof kFolder + 12];
+  platform::copy(path, kFolder, sizeof kFolder - 1);
+  char digits[12];
+  unsigned count = 0;
+  do digits[count++] = static_cast<char>('0' + fd % 10);
+  while ((fd /= 10) != 0);
+  char* to = path + sizeof kFolder - 1;
+  while (count > 0) *to++ = digits[--count];
+  *to = '\0';
+  long const file = platform::sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+  if (failed(file)) return 0;
+  long const size = platform::sys_read(static_cast<int>(file), text, sizeof text - 1);
+  platform::sys_close(static_cast<int>(file));
+  for (long at = 0; at + static_cast<long>(sizeof kKey) <= size; ++at) {
+    unsigned matching = 0;
+    while (matching < sizeof kKey - 1 && text[at + matching] == kKey[matching]) ++matching;
+    if (matching < sizeof kKey - 1) continue;
+    uint64_t number = 0;
+    at += static_cast<long>(sizeof kKey) - 1;
+    while (at < size && text[at] == ' ') ++at;
+    for (; at < size && text[at] >= '0' && text[at] <= '9'; ++at)
+      number = number * 10 + static_cast<uint64_t>(text[at] - '0');
+    return number + 1;
+  }
+  return 0;
+}
+
+// The number of an object without a name or an inode of its own; 0 if it cannot be told from others.
+uint32_t identify(int fd) {
+  uint32_t const known = number_of(fd);
+  if (known != 0 || sweeping) return known;
+  Entry* entry = nullptr;
+  if (uint64_t const id = kernels_number_of_eventfd(fd)) {
+    entry = find_or_make(id_of(Kind::kEventfd, id));
+    if (entry == &overflow) entry = nullptr;
+  }
+  uint32_t number = entry != nullptr ? static_cast<uint32_t>(entry->value) : 0;
+  int const end = __atomic_load_n(&numbers_end, __ATOMIC_RELAXED);
+  for (int other = 0; other < end && number == 0; ++other)
+    if (number_of(other) != 0 && is_same_description(fd, other) == Same::kYes) number = number_of(other);
+  if (number == 0 && (entry != nullptr || (fd < kNumbered && is_same_description(fd, fd) == Same::kYes)))
+    number = new_number();
+  if (entry != nullptr) entry->value = number;
+  set_number(fd, number);
+  return number;
 }
 
 struct Ends {
@@ -247,7 +313,7 @@ Ends ends_of(int fd) {
     case S_IFSOCK:
       return socket_ends(fd, status.st_ino);
     case 0: {
-      Entry* const both = object(Kind::kAnonymous, number_of(fd));
+      Entry* const both = object(Kind::kAnonymous, identify(fd));
       return Ends{both, both};
     }
     default:
@@ -257,6 +323,10 @@ Ends ends_of(int fd) {
 
 // Marks what an open descriptor uses; nothing new is made meanwhile.
 void mark(int fd) {
+  if (number_of(fd) != 0) {
+    if (uint64_t const id = kernels_number_of_eventfd(fd))
+      if (Entry* const entry = find(id_of(Kind::kEventfd, id))) entry->marked = true;
+  }
   Ends const ends = ends_of(fd);
   if (ends.in != nullptr) ends.in->marked = true;
   if (ends.out != nullptr) ends.out->marked = true;
@@ -279,7 +349,7 @@ void sweep() {
     uint8_t type;
     char name[];
   };
-  alignas(8) char buffer[2048];
+  alignas(8) static char buffer[2048];  // the table is locked
   bool complete = true;
   for (;;) {
     long const size = syscall6(SYS_getdents64, folder, reinterpret_cast<long>(buffer), sizeof buffer);
@@ -320,6 +390,14 @@ class TableGuard {
 
 namespace deadheat::interpose {
 
+Same is_same_description(int a, int b) {
+  constexpr long kFile = 0;  // KCMP_FILE
+  int const self = platform::sys_getpid();
+  long const order = syscall6(SYS_kcmp, self, self, kFile, a, b);
+  if (failed(order)) return order == -EBADF ? Same::kNo : Same::kUnknown;
+  return order == 0 ? Same::kYes : Same::kNo;
+}
+
 namespace {
 const char any_object = 0;
 }  // namespace
@@ -354,10 +432,24 @@ const void* connection_object(int fd) {
   return local.size != 0 ? connection_object(fd, plain(local), local.size) : nullptr;
 }
 
-void made_anonymous(int fd) {
-  uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
-  if (number == 0 || number == kSignalfd) number = 1;
+void made_anonymous(int fd) { set_number(fd, new_number()); }
+
+void made_eventfd(int fd) {
+  if (!lane::tells_objects_apart()) return;
+  TableGuard const guard;
+  uint32_t const number = new_number();
   set_number(fd, number);
+  uint64_t const id = kernels_number_of_eventfd(fd);
+  if (id == 0) return;
+  if (Entry* const entry = find_or_make(id_of(Kind::kEventfd, id)); entry != &overflow) entry->value = number;
+}
+
+void received_descriptor(int fd) {
+  set_number(fd, 0);
+  struct stat status;
+  if (!lane::tells_objects_apart() || !status_of(fd, &status) || (status.st_mode & S_IFMT) != 0) return;
+  TableGuard const guard;
+  identify(fd);
 }
 
 void made_signalfd(int fd, bool is) { set_number(fd, is ? kSignalfd : 0); }
@@ -386,7 +478,7 @@ namespace {
 constexpr unsigned kWatchedBits = 64 / kMostWatched;
 constexpr uint64_t kWatchedMask = (uint64_t{1} << kWatchedBits) - 1;
 
-uint64_t watched_id(int epoll, uint64_t data) { return id_of(Kind::kWatched, number_of(epoll), data); }
+uint64_t watched_id(int epoll, uint64_t data) { return id_of(Kind::kWatched, identify(epoll), data); }
 
 bool holds(uint64_t list, uint64_t item) {
   for (; list != 0; list >>= kWatchedBits) {

@@ -23,8 +23,14 @@ const void* datagram_object(int fd, const sockaddr* to, socklen_t size);
 const void* connection_object(int fd);
 const void* connection_object(int fd, const sockaddr* to, socklen_t size);
 
+// Do two descriptors lead to one open file description? Not every kernel, and not every sandbox, says so.
+enum class Same { kNo, kYes, kUnknown };
+Same is_same_description(int a, int b);
+
 // Bookkeeping for what the kernel does not tell apart.
-void made_anonymous(int fd);          // eventfd, epoll: all share one inode
+void made_anonymous(int fd);          // epoll: all share one inode
+void made_eventfd(int fd);            // and so do these, but the kernel has a number for each
+void received_descriptor(int fd);     // by a message: new here, perhaps known by another number
 void made_signalfd(int fd, bool is);  // a read from it is the receipt of signals
 bool is_signalfd(int fd);
 void made_pair(int a, int b);  // socketpair: two inodes, no names

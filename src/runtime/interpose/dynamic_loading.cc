@@ -150,6 +150,3 @@ INTERPOSE(int, dlclose, void* handle) {
   loader_lock.unlock();
   return result;
 }
-
-// makecontext and swapcontext: a context's stack is the program's memory, and one thread runs it at a time:
-// nothing to do. Contexts that change threads need the fiber annotations (annotations.cc).

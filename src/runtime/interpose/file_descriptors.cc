@@ -56,13 +56,12 @@ void sending(int fd, const void* buffer, size_t size, lane::Pc pc) {
   before_sending(fd);
 }
 
-// Descriptors that came in a message are new ones.
-void forget_received_descriptors(const msghdr* message) {
+void received_descriptors(const msghdr* message) {
   for (cmsghdr* control = CMSG_FIRSTHDR(message); control != nullptr;
        control = CMSG_NXTHDR(const_cast<msghdr*>(message), control)) {
     if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
     size_t const count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) closed(reinterpret_cast<int*>(CMSG_DATA(control))[i]);
+    for (size_t i = 0; i < count; ++i) received_descriptor(reinterpret_cast<int*>(CMSG_DATA(control))[i]);
   }
 }
 void received_message(msghdr* message, size_t size, lane::Pc pc) {
@@ -72,7 +71,7 @@ void received_message(msghdr* message, size_t size, lane::Pc pc) {
   }
   if (message->msg_control != nullptr && message->msg_controllen != 0) {
     lane::write(message->msg_control, message->msg_controllen, pc);
-    forget_received_descriptors(message);
+    received_descriptors(message);
   }
 }
 void sending_message(int fd, const msghdr* message, lane::Pc pc) {
@@ -257,7 +256,7 @@ INTERPOSE(ssize_t, vmsplice, int fd, const iovec* vectors, size_t count, unsigne
 
 INTERPOSE(int, eventfd, unsigned value, int flags) {
   int const fd = REAL(eventfd)(value, flags);
-  if (fd >= 0) made_anonymous(fd);
+  if (fd >= 0) made_eventfd(fd);
   return fd;
 }
 INTERPOSE(int, eventfd_read, int fd, eventfd_t* value) {
@@ -331,7 +330,7 @@ INTERPOSE(int, shutdown, int fd, int how) {
 // Whoever sees the end of the stream comes after this.
 INTERPOSE(int, close, int fd) {
   before_sending(fd);
-  closing_lockable();
+  closing_lockable(fd);
   closed(fd);
   return REAL(close)(fd);
 }
@@ -342,13 +341,17 @@ INTERPOSE(int, dup, int fd) {
   return copy;
 }
 INTERPOSE(int, dup2, int fd, int to) {
-  if (fd != to) before_sending(to);  // closes it
+  if (fd != to) {  // closes it
+    before_sending(to);
+    closing_lockable(to);
+  }
   int const copy = REAL(dup2)(fd, to);
   if (copy >= 0 && fd != to) duplicated(fd, copy);
   return copy;
 }
 INTERPOSE(int, dup3, int fd, int to, int flags) {
   before_sending(to);
+  closing_lockable(to);
   int const copy = REAL(dup3)(fd, to, flags);
   if (copy >= 0) duplicated(fd, copy);
   return copy;
@@ -362,12 +365,16 @@ bool locks_description(int command) { return command == F_OFD_SETLK || command =
 template <class Call>
 int controlled(int fd, int command, long argument, Call call) {
   bool const locks = locks_description(command) && argument != 0;
-  bool const unlocks = locks && reinterpret_cast<const struct flock*>(argument)->l_type == F_UNLCK;
-  if (unlocks) file_unlocking();
+  FileLock wanted = FileLock::kNone;
+  if (locks) {
+    short const type = reinterpret_cast<const struct flock*>(argument)->l_type;
+    if (type != F_UNLCK) wanted = type == F_WRLCK ? FileLock::kExclusive : FileLock::kShared;
+    file_locking(fd, FileLockKind::kDescription, wanted);
+  }
   int const result = call();
   if (result < 0) return result;
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) duplicated(fd, result);
-  if (locks && !unlocks) file_locked();
+  if (locks) file_locked(fd, FileLockKind::kDescription, wanted);
   return result;
 }
 

@@ -17,6 +17,7 @@
 
 #include "runtime/interpose/descriptors.h"
 #include "runtime/interpose/strings.h"
+#include "runtime/platform/spinlock.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
@@ -34,6 +35,43 @@ bool anything_outside;
 Object message_queues;  // POSIX's: one for all of them
 Object file_locks;
 bool any_file_lock;
+
+// What descriptors hold, so that a lock that is changed is known from one that is taken. One that is not
+// remembered any more, or was taken through another descriptor that is closed since, counts as not held.
+struct HeldFileLock {
+  int fd;
+  FileLockKind kind;
+  FileLock held;  // kNone: nothing is remembered here
+};
+constexpr unsigned kHeldFileLocks = 64;
+HeldFileLock held_file_locks[kHeldFileLocks];
+unsigned next_held_file_lock;
+platform::Spinlock held_file_locks_lock;
+
+// REQUIRES: held_file_locks_lock.
+HeldFileLock* held_file_lock(int fd, FileLockKind kind) {
+  for (HeldFileLock& h : held_file_locks)
+    if (h.held != FileLock::kNone && h.kind == kind && h.fd == fd) return &h;
+  for (HeldFileLock& h : held_file_locks)
+    if (h.held != FileLock::kNone && h.kind == kind && is_same_description(h.fd, fd) == Same::kYes) return &h;
+  return nullptr;
+}
+
+class HeldFileLocksGuard {
+ public:
+  HeldFileLocksGuard() { held_file_locks_lock.lock(); }
+  ~HeldFileLocksGuard() { held_file_locks_lock.unlock(); }
+
+ private:
+  CriticalSection critical_;  // left after the lock
+};
+
+// Does a call that wants this give up what is held? flock gives up the old lock before it asks for the new
+// one; fcntl changes one into the other.
+bool gives_up(FileLockKind kind, FileLock held, FileLock wanted) {
+  if (kind == FileLockKind::kFlock) return held != FileLock::kNone && held != wanted;
+  return held == FileLock::kExclusive && wanted == FileLock::kShared;
+}
 
 // By the number that the kernel gave it. Where two share one, there is more order than there is.
 constexpr unsigned kNumbered = 1024;
@@ -61,14 +99,37 @@ void heard_from_outside() {
   if (is_set(anything_outside)) lane::acquire(&outside);
 }
 
-void file_unlocking() { lane::release(&file_locks); }
-void file_locked() {
-  set(&any_file_lock);
-  lane::acquire(&file_locks);
+void file_locking(int fd, FileLockKind kind, FileLock wanted) {
+  bool releases = wanted == FileLock::kNone;
+  if (!releases && is_set(any_file_lock)) {
+    HeldFileLocksGuard const guard;
+    const HeldFileLock* const held = held_file_lock(fd, kind);
+    releases = held != nullptr && gives_up(kind, held->held, wanted);
+  }
+  if (releases) lane::release(&file_locks);
 }
-void closing_lockable() {
-  if (is_set(any_file_lock)) lane::release(&file_locks);
+void file_locked(int fd, FileLockKind kind, FileLock wanted) {
+  if (wanted != FileLock::kNone) {
+    set(&any_file_lock);
+    lane::acquire(&file_locks);
+  }
+  if (!is_set(any_file_lock)) return;
+  HeldFileLocksGuard const guard;
+  if (HeldFileLock* const held = held_file_lock(fd, kind)) {
+    held->held = wanted;
+    return;
+  }
+  if (wanted != FileLock::kNone) held_file_locks[next_held_file_lock++ % kHeldFileLocks] = {fd, kind, wanted};
 }
+void closing_lockable(int fd) {
+  if (!is_set(any_file_lock)) return;
+  lane::release(&file_locks);
+  HeldFileLocksGuard const guard;
+  for (HeldFileLock& h : held_file_locks)
+    if (h.fd == fd) h.held = FileLock::kNone;
+}
+void file_locks_fork_prepare() { held_file_locks_lock.lock(); }
+void file_locks_fork_done() { held_file_locks_lock.unlock(); }
 
 }  // namespace deadheat::interpose
 
@@ -227,10 +288,12 @@ INTERPOSE(int, semctl, int id, int number, int command, ...) {
 // --- File locks; those of fcntl are in file_descriptors.cc
 
 INTERPOSE(int, flock, int fd, int operation) {
-  bool const unlocks = (operation & LOCK_UN) != 0;
-  if (unlocks) file_unlocking();
+  FileLock const wanted = (operation & LOCK_UN) != 0   ? FileLock::kNone
+                          : (operation & LOCK_EX) != 0 ? FileLock::kExclusive
+                                                       : FileLock::kShared;
+  file_locking(fd, FileLockKind::kFlock, wanted);
   int const result = REAL(flock)(fd, operation);
-  if (result == 0 && !unlocks) file_locked();
+  if (result == 0) file_locked(fd, FileLockKind::kFlock, wanted);
   return result;
 }
 

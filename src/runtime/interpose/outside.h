@@ -17,10 +17,14 @@ void starting_outside();
 // After a call that may have heard of it.
 void heard_from_outside();
 
-// The kernel's locks of open files: flock(2), and fcntl(2) with F_OFD_SETLK. Before a lock is given up, or a
-// descriptor closed; after a lock was taken.
-void file_unlocking();
-void file_locked();
-void closing_lockable();
+// The kernel's locks of open files: flock(2), and fcntl(2) with F_OFD_SETLK. Before a descriptor is closed,
+// and around a call for a lock.
+enum class FileLock : uint8_t { kNone, kShared, kExclusive };
+enum class FileLockKind : uint8_t { kFlock, kDescription };
+void file_locking(int fd, FileLockKind kind, FileLock wanted);
+void file_locked(int fd, FileLockKind kind, FileLock wanted);
+void closing_lockable(int fd);
+void file_locks_fork_prepare();
+void file_locks_fork_done();
 
 }  // namespace deadheat::interpose

@@ -39,12 +39,14 @@ void prepare() {
   forking = true;
   ++thread_state.depth;
   signals_fork_prepare();
+  file_locks_fork_prepare();
   descriptors_fork_prepare();
   lane::fork_preparing();
 }
 void in_parent() {
   lane::fork_parent();
   descriptors_fork_done();
+  file_locks_fork_done();
   signals_fork_done();
   --thread_state.depth;
   forking = false;
@@ -54,6 +56,7 @@ void in_child() {
   exit_fork_child();
   lane::fork_child();
   descriptors_fork_done();
+  file_locks_fork_done();
   signals_fork_done();
   --thread_state.depth;
   forking = false;

@@ -4,7 +4,11 @@
 // kept until the thread leaves the runtime. One place per thread is enough: while a signal is being kept, the
 // interrupted code continues with all asynchronous signals blocked, so the kernel holds all others, and in
 // its own order. Faults (SIGSEGV and the like) are never kept: the instruction that caused one cannot
-// continue.
+// continue. A handler that was kept runs on the alternate stack if it asked for it, as if it had not been.
+//
+// A handler may have very little stack (2 KiB is a stack for sigaltstack), and its kernel frame has taken
+// most of that. So little is on the stack here; what a report takes comes from elsewhere
+// (platform/own_stack.h).
 //
 // A handler is ordered after the sigaction that installed it, and after the kill, raise, ... that sent the
 // signal.
@@ -25,6 +29,7 @@
 #include "runtime/interpose/start.h"
 #include "runtime/interpose/thread.h"
 #include "runtime/platform/memory.h"
+#include "runtime/platform/own_stack.h"
 #include "runtime/platform/spinlock.h"
 
 using namespace deadheat;
@@ -145,6 +150,16 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   // What somebody sent can wait; a fault cannot.
   bool const is_own_fault = is_fault(signal) && info->si_code > 0;
   if (!is_own_fault && (lane::inside_runtime() || thread_state.depth != 0)) {
+    // One is kept, and this is of those that are not blocked then, because they may be faults: it waits in
+    // the kernel, too.
+    if (lane::signals_pending != 0) {
+      uint64_t ignored = 0;
+      block_all_signals(&ignored);
+      mask_word(interrupted->uc_sigmask) |= bit(signal);
+      platform::syscall6(SYS_rt_tgsigqueueinfo, platform::sys_getpid(), platform::sys_gettid(), signal,
+                         reinterpret_cast<long>(info));
+      return;
+    }
     pending.signal = signal;
     platform::copy(&pending.info, info, sizeof *info);
     copy_context(pending.context, *interrupted);
@@ -162,10 +177,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   lane::fault_ended(before);
 }
 
-// Called on the way out of the runtime or of a critical section of ours.
-void deliver_pending() {
-  if (lane::signals_pending == 0 || thread_state.depth != 0 || lane::inside_runtime()) return;
-  int const saved = errno;
+void call_kept_handler(void*) {
   // The handler may be interrupted in turn, and that signal kept: `pending` is free again from here on.
   int const signal = pending.signal;
   siginfo_t info;
@@ -175,6 +187,35 @@ void deliver_pending() {
   lane::signals_pending = 0;
   call_handler(signal, &info, &context, mask_word(context.uc_sigmask));
   set_signal_mask(mask_word(context.uc_sigmask));
+}
+
+long sys_sigaltstack(const stack_t* wanted, stack_t* old) {
+  return platform::syscall6(SYS_sigaltstack, reinterpret_cast<long>(wanted), reinterpret_cast<long>(old));
+}
+
+// The kernel's rule: the alternate stack, from its top, unless the thread is on it already.
+__attribute__((noinline)) bool call_on_alternate_stack() {
+  stack_t stack;
+  if (platform::failed(sys_sigaltstack(nullptr, &stack))) return false;
+  if ((stack.ss_flags & (SS_DISABLE | SS_ONSTACK)) != 0) return false;
+  constexpr int kAutodisarm = static_cast<int>(1u << 31);
+  bool const disarms = (stack.ss_flags & kAutodisarm) != 0;
+  stack_t none = {};
+  none.ss_flags = SS_DISABLE;
+  if (disarms) sys_sigaltstack(&none, nullptr);
+  uintptr_t const top = (reinterpret_cast<uintptr_t>(stack.ss_sp) + stack.ss_size) & ~uintptr_t{15};
+  platform::call_on_stack(top, call_kept_handler, nullptr);
+  if (disarms) sys_sigaltstack(&stack, nullptr);
+  return true;
+}
+
+// Called on the way out of the runtime or of a critical section of ours.
+void deliver_pending() {
+  if (lane::signals_pending == 0 || thread_state.depth != 0 || lane::inside_runtime()) return;
+  int const saved = errno;
+  bool const on_alternate =
+      is_handled(pending.signal) && (current_action(pending.signal).flags & SA_ONSTACK) != 0;
+  if (!on_alternate || !call_on_alternate_stack()) call_kept_handler(nullptr);
   errno = saved;
 }
 

@@ -191,7 +191,10 @@ INTERPOSE(int, fclose, FILE* stream) {
   lane::acquire(stream);
   int const fd = descriptor_of(stream);
   before_sending(fd);
-  if (fd >= 0) closed(fd);
+  if (fd >= 0) {
+    closing_lockable(fd);
+    closed(fd);
+  }
   lane::forget(stream);
   return REAL(fclose)(stream);
 }
@@ -199,7 +202,10 @@ INTERPOSE(int, pclose, FILE* stream) {
   lane::acquire(stream);
   int const fd = descriptor_of(stream);
   before_sending(fd);
-  if (fd >= 0) closed(fd);
+  if (fd >= 0) {
+    closing_lockable(fd);
+    closed(fd);
+  }
   lane::forget(stream);
   int const status = REAL(pclose)(stream);
   heard_from_outside();

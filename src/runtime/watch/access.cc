@@ -364,7 +364,7 @@ void check_in_fat(Thread* thread, FatCell* fat, uintptr_t granule, const Record&
 
 void tell_races(Thread* thread, const AccessRequest& request, Races* races) {
   for (unsigned i = 0; i < races->count; ++i) {
-    report_race(thread, request, races->race[i].other, races->race[i].granule);
+    report_race(thread, request, (*races)[i].other, (*races)[i].granule);
   }
   races->count = 0;
 }
@@ -454,7 +454,7 @@ void known_access(Thread* thread, uintptr_t granule, uint64_t mask, const Access
                   (kind_of(whole.type).write ? Record::kWrite : 0) |
                   (kind_of(whole.type).atomic ? Record::kAtomic : 0));
   access.stack = stack;
-  Races races;
+  Races races(thread);
   Chunk* const chunk = existing_chunk(granule);
   DhCell* const cell = &chunk->cells[cell_index(granule)];
   DhCell const seen = load_cell(cell);
@@ -482,7 +482,7 @@ bool long_access(Thread* thread, DhCell* cell, Record access, const AccessReques
   FatCell* const fat = lock_existing_fat(cell);
   if (fat == nullptr) return false;
   thread->span.note_used();
-  Races races;
+  Races races(thread);
   check_and_unlock(thread, fat, whole.address & ~uintptr_t{7}, access, &races);
   if (__builtin_expect(races.count != 0, 0)) tell_races(thread, whole, &races);
   return true;
@@ -520,7 +520,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
   auto const alone = [&] { return with_shape(thread->hot->floor | kDhWriteBit | 0xff, 0, site.alone); };
   bool const ends_groups = request.type == AccessType::kFree && is_quick;
 
-  Races races;
+  Races races(thread);
   uintptr_t at = request.address;
   uintptr_t const end = request.address + request.size;
   while (at < end) {

@@ -28,25 +28,23 @@ void end_life(Thread* thread, uintptr_t address, size_t size, uintptr_t pc);
 
 // The part of an atomic access that is an access, with its granule already locked by the caller. Races are
 // collected and told by `tell_races` once the lock is released.
-struct Race {
-  Record other;
-  uintptr_t granule;
-};
 // Set before a record goes because it was part of a race (quiet.h).
 extern bool race_found;
-struct Races {
-  static constexpr unsigned kMax = 64;
-  unsigned count = 0;
-  union {
-    Race race[kMax];  // not initialised: nearly always there is none
-  };
-
-  Races() {}
+// Where they are collected is the thread's, because there may be little stack: of one access at a time.
+class Races {
+ public:
+  explicit Races(Thread* thread) : thread_(thread) {}
 
   void add(const Record& other, uintptr_t granule) {
     __atomic_store_n(&race_found, true, __ATOMIC_RELAXED);
-    if (count < kMax) race[count++] = {other, granule};
+    if (count < Thread::kFoundRaces) thread_->found[count++] = {other, granule};
   }
+  const Race& operator[](unsigned i) const { return thread_->found[i]; }
+
+  unsigned count = 0;
+
+ private:
+  Thread* thread_;
 };
 // Whether the filter drops the access to a cell that was `seen` to be long, asked without the lock; false
 // also while the records are changing, and where the cell shows all there is.

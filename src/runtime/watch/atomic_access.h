@@ -83,7 +83,7 @@ class AtomicAccess {
   bool active_;
   AccessType type_ = AccessType::kAtomicRead;
   FatCell* fat_ = nullptr;
-  Races races_;
+  Races races_{thread_};
 };
 
 }  // namespace deadheat::watch

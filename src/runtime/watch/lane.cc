@@ -9,6 +9,7 @@
 #include "runtime/platform/raw_log.h"
 #include "runtime/watch/access.h"
 #include "runtime/watch/covered.h"
+#include "runtime/watch/frame_stacks.h"
 #include "runtime/watch/heap.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/library_frames.h"
@@ -176,6 +177,7 @@ void write(void* address, size_t size, Pc pc) {
 namespace {
 // FatCells are locked meanwhile: no handler and no fork in between.
 void clear_from_outside(uintptr_t address, size_t size, MemoryIs memory) {
+  if (memory == MemoryIs::kGone) frame_stacks_end_in(address, size);
   Thread* const thread = current_thread;
   if (thread == nullptr || thread->inside != 0) return clear_shadow(address, size, memory);
   Inside const inside(thread);
@@ -212,7 +214,7 @@ void freeing(void* address, Pc pc, MemoryThen then) {
   HeapBlock block{};
   Thread* const thread = acting();
   if (thread == nullptr) {
-    heap_remove(number(address), &block);
+    if (heap_remove(number(address), &block)) frame_stacks_end_in(block.address, block.size);
     return;
   }
   Inside const inside(thread);
@@ -230,6 +232,7 @@ void freeing(void* address, Pc pc, MemoryThen then) {
       check_free(thread, block, pc.value);
   }
   heap_remove(number(address), &block);
+  frame_stacks_end_in(block.address, block.size);
 }
 
 void mapped(void* address, size_t size, Pc) { clear_from_outside(number(address), size, MemoryIs::kInUse); }
@@ -238,6 +241,7 @@ void unmapping(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr) return clear_from_outside(number(address), size, MemoryIs::kGone);
   Inside const inside(thread);
+  frame_stacks_end_in(number(address), size);
   // As with free: whoever touches it unordered races with its end.
   check_end_where_touched(thread, number(address), size, pc.value);
   clear_shadow(number(address), size, MemoryIs::kGone);
@@ -559,6 +563,20 @@ void fiber_destroyed(FiberRef* fiber) {
   if (thread == nullptr || fiber == nullptr || fiber == thread) return;
   Inside const inside(thread);
   fiber_destroy(fiber);
+}
+
+void context_made(const void* stack, size_t size, const void* at) {
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || thread->inside != 0) return;
+  Inside const inside(thread);
+  frame_stack_begin(number(stack), size, number(at));
+}
+
+void context_switching(const void* from, const void* to, bool is_over) {
+  Thread* const thread = current_or_adopt();
+  if (thread == nullptr || thread->inside != 0) return;
+  Inside const inside(thread);
+  frame_stack_switch(thread, number(from), number(to), is_over);
 }
 
 void fiber_named(FiberRef* fiber, const char* name) {

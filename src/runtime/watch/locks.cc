@@ -76,7 +76,7 @@ class LockUse {
   AccessRequest request_;
   Record record_;
   bool noted_ = false;
-  Races races_;
+  Races races_{thread_};
 };
 
 // The one record, of the same kind and bytes, that the new one takes the place of. Others do not matter,
@@ -114,7 +114,7 @@ void note_lock_use(Thread* thread, FatCell* fat, uintptr_t lock, uint64_t use, S
   Record record;
   record.set_bits(use);
   record.stack = stack;
-  Races none;
+  Races none(thread);
   if (Record* const same = superseded(thread, fat, record))
     *same = record;
   else

@@ -151,7 +151,7 @@ __attribute__((noinline)) void record_and_unlock(Thread* thread, FatCell* fat, u
   access.stack = site_stack(thread, pc, site_of_size<kWrite>(what.size()));
   thread->span.note_used();
   if (is_new && add_in_place(thread, fat, access)) return fat->lock.unlock();
-  Races races;
+  Races races(thread);
   record_in_fat(thread, fat, granule_of(address), access, &races);
   unlock_fat(thread, fat);
   if (__builtin_expect(races.count != 0, 0)) {

@@ -7,6 +7,7 @@
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
+#include "runtime/platform/own_stack.h"
 #include "runtime/platform/pair_table.h"
 #include "runtime/platform/print.h"
 #include "runtime/platform/raw_log.h"
@@ -292,20 +293,10 @@ void append_why(Text& text, const Thread* thread, const AccessInfo& other, Epoch
 
 namespace {
 
-void report_at(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule,
-               unsigned byte, const AccessInfo& older) {
+// REQUIRES: report_lock.
+void write_race(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule,
+                unsigned byte, const AccessInfo& older, size_t number) {
   uintptr_t const address = granule + byte;
-
-  SpinGuard const guard(report_lock);
-  if (benign_ranges.contains(address)) {
-    ++benign_races;
-    return;
-  }
-  bool fresh = false;
-  size_t const number = known.note(place_of(request.pc, current_frames(thread), request.type),
-                                   place_of(older.pc, older.frames, older.type), &fresh);
-  if (!fresh) return;
-
   ThreadInfo* const other_info = thread_info_at(other.epoch());
   platform::raw_write_modules();
   write_thread(other_info);
@@ -346,6 +337,20 @@ void report_at(Thread* thread, const AccessRequest& request, const Record& other
   raw_write(line);
 }
 
+void report_at(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule,
+               unsigned byte, const AccessInfo& older) {
+  SpinGuard const guard(report_lock);
+  if (benign_ranges.contains(granule + byte)) {
+    ++benign_races;
+    return;
+  }
+  bool fresh = false;
+  size_t const number = known.note(place_of(request.pc, current_frames(thread), request.type),
+                                   place_of(older.pc, older.frames, older.type), &fresh);
+  if (!fresh) return;
+  platform::on_own_stack([&] { write_race(thread, request, other, granule, byte, older, number); });
+}
+
 }  // namespace
 
 void report_race(Thread* thread, const AccessRequest& request, const Record& other, uintptr_t granule) {
@@ -353,22 +358,23 @@ void report_race(Thread* thread, const AccessRequest& request, const Record& oth
   uintptr_t const from = request.address > granule ? request.address : granule;
   uintptr_t const end =
       request.address + request.size < granule + 8 ? request.address + request.size : granule + 8;
-  AccessInfo told[8];
-  unsigned count = 0;
-  for (auto byte = static_cast<unsigned>(from - granule); byte < end - granule; ++byte) {
-    if (((other.mask >> byte) & 1) == 0) continue;
+  auto const is_touched = [&](unsigned byte) { return ((other.mask >> byte) & 1) != 0; };
+  auto const first = static_cast<unsigned>(from - granule);
+  for (unsigned byte = first; byte < end - granule; ++byte) {
+    if (!is_touched(byte)) continue;
     AccessInfo const older = access_of(other.stack, byte);
+    // Asked again instead of remembered: there may be little stack.
     bool is_told = false;
-    for (unsigned i = 0; i < count; ++i) is_told |= told[i] == older;
-    if (is_told) continue;
-    told[count++] = older;
-    report_at(thread, request, other, granule, byte, older);
+    for (unsigned before = first; before < byte && !is_told; ++before)
+      is_told = is_touched(before) && access_of(other.stack, before) == older;
+    if (!is_told) report_at(thread, request, other, granule, byte, older);
   }
 }
 
 uint64_t races_reported() { return known.size(); }
 
-void write_end(int status) {
+namespace {
+void write_end_line(int status) {
   SpinGuard const guard(report_lock);
   bool const wanted = platform::options().log != nullptr || known.size() != 0;
   if (!wanted) return;
@@ -393,6 +399,11 @@ void write_end(int status) {
   line.append("\"byte_histories\":%lu,", histories_in_use());
   line.append("\"benign\":%lu,\"runtime_bytes_mapped\":%lu}}\n", benign_races, platform::mapped_bytes());
   raw_write(line);
+}
+}  // namespace
+
+void write_end(int status) {
+  platform::on_own_stack([=] { write_end_line(status); });
 }
 
 void expect_benign(uintptr_t address, size_t size) {

@@ -9,6 +9,7 @@
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/unwind.h"
 #include "runtime/watch/filter.h"
+#include "runtime/watch/frame_stacks.h"
 #include "runtime/watch/known_to_all.h"
 #include "runtime/watch/shadow.h"
 
@@ -166,22 +167,24 @@ void no_longer_alone() {
 }
 
 void map_frames(Thread* thread, size_t stack_bytes) {
-  // An instrumented function takes at least 16 bytes of stack; half the stack's size in frames of 32 bytes
-  // has never been seen to be short, twice the stack's size cannot be. The least is what is tried last when
-  // memory is short, and what the smallest stacks get.
-  constexpr size_t kLeast = size_t{64} << 10;
-  size_t bytes = (stack_bytes * 2 + 4095) & ~size_t{4095};
-  if (bytes < kLeast) bytes = kLeast;
-  void* frames = nullptr;
-  while (frames == nullptr && bytes >= kLeast) {
-    frames = platform::try_map_pages(bytes);
-    if (frames == nullptr) bytes /= 2;
+  FrameStack* const stack = frame_stack_make(stack_bytes);
+  if (stack == nullptr) platform::die(70, "out of memory: no room for a thread's shadow call stack");
+  stack->is_run = stack->is_home = true;
+  thread->frame_stack = thread->home_frames = stack;
+  thread->frames = stack->frames;
+  thread->frames_end = stack->end;
+}
+
+// Whose stack the thread runs on when it ends, if it is not its own, may go on in another one.
+void free_frames(Thread* thread) {
+  FrameStack* const now = thread->frame_stack;
+  if (now != thread->home_frames) {
+    now->next = thread->hot != nullptr ? thread->hot->next_frame : thread->suspended_at;
+    __atomic_store_n(&now->is_run, false, __ATOMIC_RELEASE);
   }
-  if (frames == nullptr) platform::die(70, "out of memory: no room for a thread's shadow call stack");
-  // The first one is nobody's, so that there is always one before the next.
-  thread->frames = static_cast<DhFrame*>(frames) + 1;
-  thread->frames_end = thread->frames + bytes / sizeof(DhFrame) - 1;
-  thread->frames_bytes = bytes;
+  frame_stack_free(thread->home_frames);
+  thread->frame_stack = thread->home_frames = nullptr;
+  thread->frames = nullptr;
 }
 
 Thread* new_thread() {
@@ -432,10 +435,8 @@ void thread_start(Thread* thread) {
 void thread_finish(Thread* thread) {
   publish(thread);
   thread->notes.settle_all(thread, thread);
-  platform::syscall6(SYS_munmap, reinterpret_cast<long>(thread->frames - 1),
-                     static_cast<long>(thread->frames_bytes));
+  free_frames(thread);
   thread->hot->next_frame = unclaimed_frames;
-  thread->frames = nullptr;
   thread->hot = nullptr;
   current_thread = nullptr;
   thread_over = true;
@@ -484,8 +485,7 @@ void fiber_switch(Thread* from, Thread* to, bool orders) {
 
 void fiber_destroy(Thread* fiber) {
   fiber->notes.settle_all(current_thread, fiber);
-  platform::syscall6(SYS_munmap, reinterpret_cast<long>(fiber->frames - 1),
-                     static_cast<long>(fiber->frames_bytes));
+  free_frames(fiber);
   SpinGuard const guard(registry_lock);
   finished_statistics.add(fiber->statistics);
   unlink_live(fiber);

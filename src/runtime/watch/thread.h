@@ -19,6 +19,7 @@
 namespace deadheat::watch {
 
 struct FatCell;
+struct FrameStack;
 struct SyncVar;
 
 // What a report says of a thread; kept for the life of the process.
@@ -29,6 +30,11 @@ struct ThreadInfo {
   int os_id;
   char name[16];
   bool reported;  // its line was written
+};
+
+struct Race {
+  Record other;
+  uintptr_t granule;
 };
 
 struct HeldLock {
@@ -138,7 +144,9 @@ struct Thread {
   const volatile void* waits_with = nullptr;
   Thread* next_live = nullptr;  // in the registry
   Thread* previous_live = nullptr;
-  uint64_t frames_bytes = 0;
+  // The shadow stack that `frames` is in, and the one of the thread's own stack (frame_stacks.h).
+  FrameStack* frame_stack = nullptr;
+  FrameStack* home_frames = nullptr;
   bool fiber = false;               // not the one that its OS thread started with
   DhFrame* suspended_at = nullptr;  // its next frame, while another one runs in its place
 
@@ -152,6 +160,9 @@ struct Thread {
   SyncHints sync_hints;
   WalkedRanges walked;
   ReadNotes notes;
+
+  static constexpr unsigned kFoundRaces = 64;
+  Race found[kFoundRaces];  // by the access that is being checked (Races)
 
   bool ordered_after(Epoch e) const { return e.slot() == slot || clock.get(e.slot()) >= e.clock(); }
   Epoch epoch() const { return Epoch(slot, span.label()); }

@@ -143,6 +143,37 @@ static void on_its_own_stack() {
   seen[SIGUSR1] = 0;
   raise(SIGUSR1);
   CHECK(seen[SIGUSR1] == 1);
+  // The same when it had to wait, be it that the kernel takes the stack away meanwhile.
+  constexpr int kAutodisarm = static_cast<int>(1u << 31);
+  constexpr int kFlags[] = {0, kAutodisarm};
+  for (int const flags : kFlags) {
+    alternate.ss_flags = flags;
+    CHECK(sigaltstack(&alternate, nullptr) == 0);
+    seen[SIGUSR1] = 0;
+    record_inside_runtime = 1;
+    raise(SIGUSR1);
+    CHECK(seen[SIGUSR1] == 0);
+    record_inside_runtime = 0;
+    record_leave_runtime();
+    CHECK(seen[SIGUSR1] == 1);
+    stack_t now = {};
+    CHECK(sigaltstack(nullptr, &now) == 0 && now.ss_sp == stack && now.ss_flags == flags);
+  }
+}
+
+// They are not blocked while a signal is kept, because they may be faults.
+static void faults_that_are_sent_wait_in_turn() {
+  signal(SIGUSR1, simple);
+  signal(SIGSEGV, simple);
+  seen[SIGUSR1] = seen[SIGSEGV] = 0;
+  record_inside_runtime = 1;
+  raise(SIGUSR1);
+  raise(SIGSEGV);
+  CHECK(seen[SIGUSR1] == 0 && seen[SIGSEGV] == 0);
+  record_inside_runtime = 0;
+  record_leave_runtime();
+  CHECK(seen[SIGUSR1] == 1 && seen[SIGSEGV] == 1);
+  signal(SIGSEGV, SIG_DFL);
 }
 
 static void interrupts_and_restarts() {
@@ -182,6 +213,7 @@ int main() {
   faults_never_wait();
   one_shot_handlers();
   on_its_own_stack();
+  faults_that_are_sent_wait_in_turn();
   interrupts_and_restarts();
   waiting_for_signals();
   return 0;
