@@ -30,6 +30,9 @@ unsigned bits_for(size_t bytes) {
   return bits;
 }
 
+// Beyond the end of a thread's is nobody's memory. Contexts may be too many for that: mappings are counted.
+constexpr size_t guard_of(unsigned bits) { return bits > kLeastBits ? 4096 : 0; }
+
 void* take_frames(unsigned bits) {
   {
     SpinGuard const guard(stacks_lock);
@@ -39,7 +42,12 @@ void* take_frames(unsigned bits) {
       return found;
     }
   }
-  return platform::try_map_pages(size_t{1} << bits);
+  void* const frames = platform::try_map_pages(size_t{1} << bits);
+  if (frames != nullptr && guard_of(bits) != 0)
+    platform::syscall6(SYS_mprotect,
+                       reinterpret_cast<long>(frames) + (1l << bits) - static_cast<long>(guard_of(bits)),
+                       static_cast<long>(guard_of(bits)), PROT_NONE);
+  return frames;
 }
 
 void give_frames(void* frames, unsigned bits) {
@@ -140,15 +148,10 @@ FrameStack* frame_stack_make(size_t stack_bytes) {
     if (frames != nullptr || bits == kLeastBits) break;
   }
   if (frames == nullptr) return nullptr;
-  // Beyond the end of a thread's is nobody's memory. Contexts may be too many for that: mappings are counted.
-  size_t const guard = bits > kLeastBits ? 4096 : 0;
-  if (guard != 0)
-    platform::syscall6(SYS_mprotect, reinterpret_cast<long>(frames) + (1l << bits) - static_cast<long>(guard),
-                       static_cast<long>(guard), PROT_NONE);
   auto* const stack = platform::make<FrameStack>();
   stack->bytes = size_t{1} << bits;
   stack->frames = static_cast<DhFrame*>(frames) + 1;
-  stack->end = static_cast<DhFrame*>(frames) + (stack->bytes - guard) / sizeof(DhFrame);
+  stack->end = static_cast<DhFrame*>(frames) + (stack->bytes - guard_of(bits)) / sizeof(DhFrame);
   stack->next = stack->frames;
   return stack;
 }

@@ -185,6 +185,10 @@ void lock_acquired(const volatile void* l, LockMode mode, LockIs, Pc pc) {
   note("lock", l, kNone, mode == LockMode::kExclusive ? " X" : " S", pc);
 }
 void lock_releasing(const volatile void* l, Pc pc) { note("unlock", l, kNone, "", pc); }
+void context_made(const void* stack, size_t size, const void*) { note("context", stack, size); }
+void context_switching(const void*, const void* to, bool is_over) {
+  note(is_over ? "returning_to" : "switching_to", to);
+}
 void lock_destroyed(const volatile void* l) { note("lock_destroyed", l); }
 void barrier_initialised(const volatile void* barrier, uint32_t participants) {
   note("barrier_initialised", barrier, participants);

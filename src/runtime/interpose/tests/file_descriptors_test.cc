@@ -11,6 +11,7 @@
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -184,6 +185,24 @@ static void numbered() {
   close(e), close(f), close(copy), close(epoll);
 }
 
+// However it has come here, a descriptor is known by what it leads to.
+static void unseen_copies() {
+  int const e = eventfd(0, EFD_NONBLOCK);
+  int const f = eventfd(0, EFD_NONBLOCK);
+  int const copy = static_cast<int>(syscall(SYS_dup, e));
+  memset(a, 0, sizeof a);
+  a[0] = 1;
+  EXPECT_FLOW((CHECK(write(e, a, 8) == 8 && write(f, a, 8) == 8 && read(copy, a, 8) == 8)),
+              "read a 8; release #1; read a 8; release #2; acquire #1; write a 8");
+  // The first one need not be there any more, and the number may be another's.
+  close(e);
+  int const again = static_cast<int>(syscall(SYS_dup, copy));
+  int const other = eventfd(0, EFD_NONBLOCK);
+  EXPECT_FLOW((CHECK(write(copy, a, 8) == 8 && write(other, a, 8) == 8 && read(again, a, 8) == 8)),
+              "read a 8; release #1; read a 8; release #2; acquire #1; write a 8");
+  close(f), close(copy), close(again), close(other);
+}
+
 static void many_sockets_come_and_go() {
   // More channels than there is room for: what is closed is forgotten, what is open stays.
   int kept[2];
@@ -222,6 +241,7 @@ int main() {
   udp();
   unix_names();
   numbered();
+  unseen_copies();
   many_sockets_come_and_go();
   return 0;
 }
