@@ -22,6 +22,7 @@
 #include "instrument/read_before_write.h"
 #include "instrument/sanitizer_marks.h"
 #include "instrument/source_lines.h"
+#include "instrument/stream_calls.h"
 #include "instrument/sync_free_functions.h"
 
 namespace deadheat::instrument {
@@ -81,7 +82,8 @@ class ModuleInstrumenter {
     accesses_.emit(accesses);
     handed.emit(accesses_, kept, statistics_);
     const bool has_atomics = atomics_.run(function);
-    if (!has_calls && !has_atomics && statistics_.checks == checks) return false;
+    const bool has_streams = tell_of_streams(function, hooks_);
+    if (!has_calls && !has_atomics && !has_streams && statistics_.checks == checks) return false;
     follow_prefetches(function, hooks_);
     frames_.run(function, escaping, kept, handed);
     handed.finish();

@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 8u
+#define DEADHEAT_ABI_VERSION 9u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -175,6 +175,30 @@ DH_HOOK void __dh_read_range(const void* address, size_t size);  // any size and
 DH_HOOK void __dh_write_range(void* address, size_t size);
 // An object's virtual table is set: a write if that changes it, a read if it stands there already.
 DH_HOOK void __dh_write_vptr(void* const* address, void* value);
+// Before a call of libstdc++'s that uses a stream: how (bits of DH_STREAM_). After one that fills an object
+// or a string if the stream is good then. `use` has the size of the object, or of a character, in its upper
+// byte.
+enum {
+  DH_STREAM_OUTPUT = 1,    // the stream is a basic_ostream
+  DH_STREAM_INPUT = 2,     // a basic_istream
+  DH_STREAM_IOS = 4,       // a basic_ios
+  DH_STREAM_PUTS = 8,      // characters go to the buffer
+  DH_STREAM_GETS = 16,     // come from it
+  DH_STREAM_LOOKS = 32,    // only what the buffer has is looked at
+  DH_STREAM_FORMATS = 64,  // by the stream's flags and width
+  DH_STREAM_CLEARS_WIDTH = 128,
+  DH_STREAM_COUNTS = 256,  // gcount() is set
+  DH_STREAM_SETS_STATE = 512,
+  DH_STREAM_NEW_BUFFER = 1024,  // the buffer's contents are replaced
+  DH_STREAM_READS_RANGE =
+      2048,  // for the plugin itself: the next arguments are the characters and their count
+  DH_STREAM_READS_STRING = 4096,
+  DH_STREAM_FILLS_OBJECT = 8192,
+  DH_STREAM_FILLS_STRING = 16384,
+};
+DH_HOOK void __dh_stream(void* stream, uint32_t use);
+DH_HOOK void __dh_stream_text(const void* string, uint32_t use);
+DH_HOOK void __dh_stream_filled(void* stream, void* target, uint32_t use);
 // `count` accesses of `size` bytes, `stride` bytes apart (stride may be negative): a loop's accesses, joined.
 DH_HOOK void __dh_read_strided(const void* address, size_t size, int64_t stride, uint64_t count);
 DH_HOOK void __dh_write_strided(void* address, size_t size, int64_t stride, uint64_t count);

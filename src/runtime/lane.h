@@ -30,6 +30,13 @@ struct Pc {
 //     before or after where it writes (when only the result says how much).
 void read(const void* address, size_t size, Pc pc);
 void write(void* address, size_t size, Pc pc);
+// False if the code there is known not to be instrumented, so that what it does to its own memory is nobody's
+// business. A lane that says nothing cannot tell.
+#ifndef DEADHEAT_LANE_MONITOR
+bool code_is_seen(Pc pc);
+#else
+constexpr bool code_is_seen(Pc) { return true; }
+#endif
 
 // --- Allocation. `allocated`: fresh memory, nobody has touched it. `freeing`: called before the memory is
 // given back;

@@ -151,6 +151,11 @@ TEST(Wrapper, UsersFlagsComeAfterOursSoThatTheyWin) {
   EXPECT_LT(lines - command.begin(), none - command.begin());
 }
 
+TEST(Wrapper, StringsAreCompiledIntoTheProgram) {
+  EXPECT_THAT(run({"-c", "a.cc"}), Contains("/lib/libstdc++"));
+  EXPECT_THAT(run({"a.o"}), Not(Contains("/lib/libstdc++")));
+}
+
 TEST(Wrapper, ArgumentsKeepTheirOrder) {
   const Words command = run({"a.o", "-Wl,--start-group", "-lx", "-Wl,--end-group", "b.o"});
   Words users;

@@ -1,5 +1,5 @@
-// Calls that fill a place of the program's with their result, and do nothing else that concerns us: each a
-// write.
+// The commonest calls that fill a place of the program's: those that static programs have as well. The other
+// files of results are only in dynamic ones.
 #include <arpa/inet.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -13,34 +13,26 @@
 #include <unistd.h>
 
 #include "runtime/interpose/outside.h"
-#include "runtime/interpose/strings.h"
+#include "runtime/interpose/results.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
 
-// `place` is filled if `success`, which may look at `result`; then `and_then` is done first.
-#define FILLS_AND(type, name, parameters, arguments, success, place, and_then) \
-  INTERPOSE(type, name, PLAIN parameters) {                                    \
-    type const result = REAL(name) arguments;                                  \
-    if (!(success)) return result;                                             \
-    and_then;                                                                  \
-    if ((place) != nullptr) lane::write(place, sizeof *(place), CALLER);       \
-    return result;                                                             \
-  }
-#define FILLS(type, name, parameters, arguments, success, place) \
-  FILLS_AND(type, name, parameters, arguments, success, place, (void)0)
-#define PLAIN(...) __VA_ARGS__
-
 // --- Time
-FILLS(time_t, time, (time_t* now), (now), result != -1, now)
-FILLS(int, clock_gettime, (clockid_t clock, struct timespec* now), (clock, now), result == 0, now)
-FILLS(int, clock_getres, (clockid_t clock, struct timespec* step), (clock, step), result == 0, step)
-FILLS(int, gettimeofday, (struct timeval * now, void* zone), (now, zone), result == 0, now)
-FILLS(int, nanosleep, (const struct timespec* wait, struct timespec* left), (wait, left),
-      result != 0 && errno == EINTR, left)
-FILLS(struct tm*, localtime_r, (const time_t* now, struct tm* to), (now, to), result != nullptr, to)
-FILLS(struct tm*, gmtime_r, (const time_t* now, struct tm* to), (now, to), result != nullptr, to)
-FILLS(clock_t, times, (struct tms * to), (to), result != -1, to)
+TELLS(time_t, time, (time_t* now), (now), NOTHING, result != -1 && call.writes(now))
+TELLS(int, clock_gettime, (clockid_t clock, struct timespec* now), (clock, now), NOTHING,
+      result == 0 && call.writes(now))
+TELLS(int, clock_getres, (clockid_t clock, struct timespec* step), (clock, step), NOTHING,
+      result == 0 && call.writes(step))
+TELLS(int, gettimeofday, (struct timeval * now, void* zone), (now, zone), NOTHING,
+      result == 0 && call.writes(now))
+TELLS(int, nanosleep, (const struct timespec* wait, struct timespec* left), (wait, left), call.reads(wait),
+      result != 0 && errno == EINTR && call.writes(left))
+TELLS(struct tm*, localtime_r, (const time_t* now, struct tm* to), (now, to), call.reads(now),
+      result != nullptr && call.writes(to))
+TELLS(struct tm*, gmtime_r, (const time_t* now, struct tm* to), (now, to), call.reads(now),
+      result != nullptr && call.writes(to))
+TELLS(clock_t, times, (struct tms * to), (to), NOTHING, result != -1 && call.writes(to))
 INTERPOSE(size_t, strftime, char* to, size_t room, const char* format, const struct tm* when) {
   auto const pc = CALLER;
   lane::read(when, sizeof *when, pc);
@@ -50,16 +42,20 @@ INTERPOSE(size_t, strftime, char* to, size_t room, const char* format, const str
 }
 
 // --- Files
-FILLS(int, stat, (const char* path, struct stat* to), (path, to), result == 0, to)
-FILLS(int, stat64, (const char* path, struct stat* to), (path, to), result == 0, to)
-FILLS(int, lstat, (const char* path, struct stat* to), (path, to), result == 0, to)
-FILLS(int, lstat64, (const char* path, struct stat* to), (path, to), result == 0, to)
-FILLS(int, fstat, (int fd, struct stat* to), (fd, to), result == 0, to)
-FILLS(int, fstat64, (int fd, struct stat* to), (fd, to), result == 0, to)
-FILLS(int, fstatat, (int fd, const char* path, struct stat* to, int flags), (fd, path, to, flags),
-      result == 0, to)
-FILLS(int, fstatat64, (int fd, const char* path, struct stat* to, int flags), (fd, path, to, flags),
-      result == 0, to)
+TELLS(int, stat, (const char* path, struct stat* to), (path, to), NOTHING,
+      call.path(path, result) && result == 0 && call.writes(to))
+TELLS(int, stat64, (const char* path, struct stat* to), (path, to), NOTHING,
+      call.path(path, result) && result == 0 && call.writes(to))
+TELLS(int, lstat, (const char* path, struct stat* to), (path, to), NOTHING,
+      call.path(path, result) && result == 0 && call.writes(to))
+TELLS(int, lstat64, (const char* path, struct stat* to), (path, to), NOTHING,
+      call.path(path, result) && result == 0 && call.writes(to))
+TELLS(int, fstat, (int fd, struct stat* to), (fd, to), NOTHING, result == 0 && call.writes(to))
+TELLS(int, fstat64, (int fd, struct stat* to), (fd, to), NOTHING, result == 0 && call.writes(to))
+TELLS(int, fstatat, (int fd, const char* path, struct stat* to, int flags), (fd, path, to, flags), NOTHING,
+      call.path(path, result) && result == 0 && call.writes(to))
+TELLS(int, fstatat64, (int fd, const char* path, struct stat* to, int flags), (fd, path, to, flags), NOTHING,
+      call.path(path, result) && result == 0 && call.writes(to))
 INTERPOSE(ssize_t, readlink, const char* path, char* to, size_t room) {
   ssize_t const size = REAL(readlink)(path, to, room);
   if (size > 0) lane::write(to, static_cast<size_t>(size), CALLER);
@@ -67,18 +63,28 @@ INTERPOSE(ssize_t, readlink, const char* path, char* to, size_t room) {
 }
 
 // --- Processes
-#define WAITS(type, name, parameters, arguments, success, place) \
-  FILLS_AND(type, name, parameters, arguments, success, place, heard_from_outside())
-WAITS(pid_t, wait, (int* status), (status), result > 0, status)
+#define WAITS(type, name, parameters, arguments, success, filled) \
+  INTERPOSE(type, name, DH_PLAIN parameters) {                    \
+    Call const call(CALLER);                                      \
+    type const result = REAL(name) arguments;                     \
+    if (success) heard_from_outside();                            \
+    (void)((success) && filled);                                  \
+    return result;                                                \
+  }
+WAITS(pid_t, wait, (int* status), (status), result > 0, call.writes(status))
+WAITS(pid_t, wait3, (int* status, int options, struct rusage* usage), (status, options, usage), result > 0,
+      call.writes(status) && call.writes(usage))
 WAITS(pid_t, waitpid, (pid_t process, int* status, int options), (process, status, options), result > 0,
-      status)
+      call.writes(status))
 WAITS(pid_t, wait4, (pid_t process, int* status, int options, struct rusage* usage),
-      (process, status, options, usage), result > 0, status)
+      (process, status, options, usage), result > 0, call.writes(status) && call.writes(usage))
 WAITS(int, waitid, (idtype_t type, id_t id, siginfo_t* info, int options), (type, id, info, options),
-      result == 0, info)
-FILLS(int, getrusage, (int who, struct rusage* usage), (who, usage), result == 0, usage)
-FILLS(int, getrlimit, (int what, struct rlimit* limit), (what, limit), result == 0, limit)
-FILLS(int, uname, (struct utsname * to), (to), result == 0, to)
+      result == 0, call.writes(info))
+TELLS(int, getrusage, (int who, struct rusage* usage), (who, usage), NOTHING,
+      result == 0 && call.writes(usage))
+TELLS(int, getrlimit, (int what, struct rlimit* limit), (what, limit), NOTHING,
+      result == 0 && call.writes(limit))
+TELLS(int, uname, (struct utsname * to), (to), NOTHING, result == 0 && call.writes(to))
 INTERPOSE(int, gethostname, char* to, size_t room) {
   int const result = REAL(gethostname)(to, room);
   if (result == 0) lane::write(to, length(to, room - 1) + 1, CALLER);

@@ -143,6 +143,7 @@ INTERPOSE(int, pthread_create, pthread_t* thread, const pthread_attr_t* attribut
   launch.handle_ordered = starts_cxx_thread(thread, CALLER);
   launch.restore_mask = true;
   if (attributes != nullptr) {
+    lane::read(attributes, sizeof *attributes, CALLER);
     int state = PTHREAD_CREATE_JOINABLE;
     launch.detached =
         pthread_attr_getdetachstate(attributes, &state) == 0 && state == PTHREAD_CREATE_DETACHED;

@@ -174,6 +174,8 @@ void write(void* address, size_t size, Pc pc) {
   [[clang::musttail]] return write_slowly(address, size, pc);
 }
 
+bool code_is_seen(Pc pc) { return is_instrumented(pc.value); }
+
 namespace {
 // FatCells are locked meanwhile: no handler and no fork in between.
 void clear_from_outside(uintptr_t address, size_t size, MemoryIs memory) {
