@@ -70,7 +70,8 @@ static void a_context_may_be_gone_back_to_many_times() {
   volatile int times = 0;
   ucontext_t begin;
   CHECK(getcontext(&begin) == 0);
-  if (++times < 1000) setcontext(&begin);
+  times = times + 1;
+  if (times < 1000) setcontext(&begin);
   CHECK(times == 1000);
 }
 
