@@ -26,26 +26,29 @@ constexpr uint64_t kMaxBytes = 128;
 
 using Barriers = SmallPtrSet<const Instruction*, 4>;
 
-// Is there a way from behind `from` to `to` that passes none of `barriers`?
+// Is there a way from behind `from` to `to` that passes none of `barriers`? Looked for from its end: where a
+// variable's scope begins is seldom far from where it is used.
 bool leads_to(const Instruction& from, const Instruction& to, const Barriers& barriers) {
-  SmallPtrSet<const BasicBlock*, 4> ends{to.getParent()};
+  SmallPtrSet<const BasicBlock*, 4> ends{from.getParent()};
   for (const Instruction* barrier : barriers) ends.insert(barrier->getParent());
   SmallPtrSet<const BasicBlock*, 32> seen;
   SmallVector<const BasicBlock*, 32> open;
+  // What stands before `at`, last first.
   const auto scan = [&](const BasicBlock& block, BasicBlock::const_iterator at) {
     if (ends.contains(&block))
-      for (; at != block.end(); ++at) {
-        if (&*at == &to) return true;
+      while (at != block.begin()) {
+        --at;
+        if (&*at == &from) return true;
         if (barriers.contains(&*at)) return false;
       }
-    for (const BasicBlock* next : successors(&block))
-      if (seen.insert(next).second) open.push_back(next);
+    for (const BasicBlock* before : predecessors(&block))
+      if (seen.insert(before).second) open.push_back(before);
     return false;
   };
-  if (scan(*from.getParent(), std::next(from.getIterator()))) return true;
+  if (scan(*to.getParent(), to.getIterator())) return true;
   while (!open.empty()) {
     const BasicBlock* const block = open.pop_back_val();
-    if (scan(*block, block->begin())) return true;
+    if (scan(*block, block->end())) return true;
   }
   return false;
 }
@@ -91,7 +94,10 @@ class HandedDown::Candidate {
       } else if (auto* marker = dyn_cast<LifetimeIntrinsic>(user)) {
         if (marker->getIntrinsicID() == Intrinsic::lifetime_start) starts_.insert(marker);
       } else if (auto* memory = dyn_cast<MemIntrinsic>(user)) {
-        if (memory->isVolatile() || !isa<ConstantInt>(memory->getLength())) return false;
+        // A longer one, in code that is never reached, would not stay where it is.
+        const auto* length = dyn_cast<ConstantInt>(memory->getLength());
+        if (memory->isVolatile() || !length || length->getValue().ugt(AccessInstrumenter::kMaxInPlace))
+          return false;
       } else if (auto* call = dyn_cast<CallBase>(user)) {
         if (!is_handed_to(*call, use)) return false;
       } else {
@@ -106,7 +112,8 @@ class HandedDown::Candidate {
     const unsigned argument = call.getArgOperandNo(&use);
     if (call.isByValArgument(argument) || call.paramHasAttr(argument, Attribute::Returned)) return false;
     if (call.doesNotCapture(argument)) return true;
-    if (call.isMustTailCall() || call.hasOperandBundles() || argument >= kMaxArguments) return false;
+    if (call.isMustTailCall() || call.hasOperandBundles() || call.cannotDuplicate()) return false;
+    if (argument >= kMaxArguments) return false;
     if (!isa<CallInst>(call) && !isa<InvokeInst>(call)) return false;
     return calls_.insert({&call, argument}).second;
   }
