@@ -10,10 +10,6 @@ using namespace llvm;
 
 namespace {
 
-// Up to here the code generator expands copies and fills in place, and a check beside them is cheaper than a
-// call. Longer ones become calls anyway: then of the hook, which checks and copies in one go.
-constexpr uint64_t kMaxInPlace = 128;
-
 const Function* intrinsic(const Instruction& instruction) {
   const auto* call = dyn_cast<IntrinsicInst>(&instruction);
   return call ? call->getCalledFunction() : nullptr;

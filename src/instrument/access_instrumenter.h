@@ -18,6 +18,10 @@ bool is_masked_access(const llvm::Instruction& instruction);
 
 class AccessInstrumenter {
  public:
+  // Up to here the code generator expands copies and fills in place, and a check beside them is cheaper than
+  // a call. Longer ones become calls anyway: then of the hook, which checks and copies in one go.
+  static constexpr uint64_t kMaxInPlace = 128;
+
   AccessInstrumenter(Hooks& hooks, Statistics& statistics) : hooks_(hooks), statistics_(statistics) {}
 
   // All accesses of the function that may be shared.

@@ -26,29 +26,46 @@ constexpr uint64_t kMaxBytes = 128;
 
 using Barriers = SmallPtrSet<const Instruction*, 4>;
 
-// Is there a way from behind `from` to `to` that passes none of `barriers`?
-bool leads_to(const Instruction& from, const Instruction& to, const Barriers& barriers) {
-  SmallPtrSet<const BasicBlock*, 4> ends{to.getParent()};
-  for (const Instruction* barrier : barriers) ends.insert(barrier->getParent());
-  SmallPtrSet<const BasicBlock*, 32> seen;
-  SmallVector<const BasicBlock*, 32> open;
-  const auto scan = [&](const BasicBlock& block, BasicBlock::const_iterator at) {
-    if (ends.contains(&block))
-      for (; at != block.end(); ++at) {
-        if (&*at == &to) return true;
-        if (barriers.contains(&*at)) return false;
-      }
-    for (const BasicBlock* next : successors(&block))
-      if (seen.insert(next).second) open.push_back(next);
-    return false;
-  };
-  if (scan(*from.getParent(), std::next(from.getIterator()))) return true;
-  while (!open.empty()) {
-    const BasicBlock* const block = open.pop_back_val();
-    if (scan(*block, block->begin())) return true;
+// The ways to an instruction that pass none of `barriers`. Walked once, from their end: where a variable's
+// scope begins is seldom far from where it is used.
+class WaysTo {
+ public:
+  // REQUIRES: both outlive it.
+  WaysTo(const Instruction& to, const Barriers& barriers) : to_(to), barriers_(barriers) {
+    for (const Instruction* barrier : barriers) barred_.insert(barrier->getParent());
+    SmallVector<const BasicBlock*, 32> open;
+    const auto go_back = [&](const BasicBlock& block) {
+      for (const BasicBlock* before : predecessors(&block))
+        if (ends_.insert(before).second) open.push_back(before);
+    };
+    if (is_free(to.getParent()->begin(), to.getIterator())) go_back(*to.getParent());
+    while (!open.empty()) {
+      const BasicBlock* const block = open.pop_back_val();
+      if (is_free(block->begin(), block->end())) go_back(*block);
+    }
   }
-  return false;
-}
+
+  // Is there one from behind `from`?
+  bool from(const Instruction& from) const {
+    const BasicBlock* const block = from.getParent();
+    const auto next = std::next(from.getIterator());
+    if (block == to_.getParent() && from.comesBefore(&to_) && is_free(next, to_.getIterator())) return true;
+    return ends_.contains(block) && is_free(next, block->end());
+  }
+
+ private:
+  // No barrier within a part of a block?
+  bool is_free(BasicBlock::const_iterator first, BasicBlock::const_iterator end) const {
+    if (first == end || !barred_.contains(first->getParent())) return true;
+    return none_of(make_range(first, end),
+                   [&](const Instruction& instruction) { return barriers_.contains(&instruction); });
+  }
+
+  const Instruction& to_;
+  const Barriers& barriers_;
+  SmallPtrSet<const BasicBlock*, 4> barred_;
+  SmallPtrSet<const BasicBlock*, 32> ends_;  // lead there
+};
 
 MDNode* unlikely(LLVMContext& context) { return MDBuilder(context).createUnlikelyBranchWeights(); }
 MDNode* likely(LLVMContext& context) { return MDBuilder(context).createLikelyBranchWeights(); }
@@ -91,7 +108,10 @@ class HandedDown::Candidate {
       } else if (auto* marker = dyn_cast<LifetimeIntrinsic>(user)) {
         if (marker->getIntrinsicID() == Intrinsic::lifetime_start) starts_.insert(marker);
       } else if (auto* memory = dyn_cast<MemIntrinsic>(user)) {
-        if (memory->isVolatile() || !isa<ConstantInt>(memory->getLength())) return false;
+        // A longer one, in code that is never reached, would not stay where it is.
+        const auto* length = dyn_cast<ConstantInt>(memory->getLength());
+        if (memory->isVolatile() || !length || length->getValue().ugt(AccessInstrumenter::kMaxInPlace))
+          return false;
       } else if (auto* call = dyn_cast<CallBase>(user)) {
         if (!is_handed_to(*call, use)) return false;
       } else {
@@ -106,7 +126,8 @@ class HandedDown::Candidate {
     const unsigned argument = call.getArgOperandNo(&use);
     if (call.isByValArgument(argument) || call.paramHasAttr(argument, Attribute::Returned)) return false;
     if (call.doesNotCapture(argument)) return true;
-    if (call.isMustTailCall() || call.hasOperandBundles() || argument >= kMaxArguments) return false;
+    if (call.isMustTailCall() || call.hasOperandBundles() || call.cannotDuplicate()) return false;
+    if (argument >= kMaxArguments) return false;
     if (!isa<CallInst>(call) && !isa<InvokeInst>(call)) return false;
     return calls_.insert({&call, argument}).second;
   }
@@ -146,23 +167,29 @@ std::optional<HandedDown::Variable> HandedDown::plan(AllocaInst& variable, const
   const size_t places = candidate.calls().size() + releases.size();
   if (places * (candidate.accesses().size() + candidate.calls().size()) > kMaxQuestions) return {};
   // Once in each life.
+  std::vector<WaysTo> ways_to_calls;
+  ways_to_calls.reserve(candidate.calls().size());
+  for (const auto& [call, argument] : candidate.calls()) ways_to_calls.emplace_back(*call, starts);
+  const auto leads_to_call = [&](const Instruction& from) {
+    return any_of(ways_to_calls, [&](const WaysTo& ways) { return ways.from(from); });
+  };
   for (const auto& [call, argument] : candidate.calls())
-    for (const auto& [next, its_argument] : candidate.calls())
-      if (leads_to(*call, *next, starts)) return {};
+    if (leads_to_call(*call)) return {};
 
   bool is_good = true;
   // The accesses that lead to `instruction`, all of which must have been made in this life whenever it is
   // reached.
   const auto place_at = [&](Instruction& instruction, ArgumentMask argument) {
     Place place{&instruction, argument, {}};
+    const WaysTo ways(instruction, starts);
     for (size_t i : candidate.accesses()) {
       const Instruction& access = *accesses[i].instruction;
-      if (&access == &instruction || !leads_to(access, instruction, starts)) continue;
+      if (&access == &instruction || !ways.from(access)) continue;
       Barriers around = starts;
       around.insert(&access);
-      is_good &=
-          dominators.dominates(&access, &instruction) &&
-          none_of(starts, [&](const Instruction* start) { return leads_to(*start, instruction, around); });
+      const WaysTo ways_around(instruction, around);
+      is_good &= dominators.dominates(&access, &instruction) &&
+                 none_of(starts, [&](const Instruction* start) { return ways_around.from(*start); });
       place.accesses.push_back(i);
     }
     return place;
@@ -175,8 +202,7 @@ std::optional<HandedDown::Variable> HandedDown::plan(AllocaInst& variable, const
   for (Instruction* release : releases) {
     if (!is_good) return {};
     const auto is_release = [&](const auto& call) { return call.first == release; };
-    const auto is_led_to = [&](const auto& call) { return leads_to(*release, *call.first, starts); };
-    if (any_of(candidate.calls(), is_release) || none_of(candidate.calls(), is_led_to)) continue;
+    if (any_of(candidate.calls(), is_release) || !leads_to_call(*release)) continue;
     Place place = place_at(*release, 0);
     if (place.accesses.empty()) continue;
     planned.releases.push_back(std::move(place));
@@ -272,7 +298,7 @@ void HandedDown::expose(Variable& variable, const Place& place, Instruction& bef
   IRBuilder<> builder(&before);
   Value* const is_exposed = builder.CreateLoad(builder.getInt1Ty(), variable.exposed);
   Instruction* const end = SplitBlockAndInsertIfElse(is_exposed, before.getIterator(), /*Unreachable=*/false);
-  guards_.push_back(end->getParent()->getSinglePredecessor());
+  guards_.push_back(end->getParent()->getSinglePredecessor()->getTerminator());
   builder.SetInsertPoint(end);
   for (size_t i : place.accesses) {
     const Access& access = accesses_[i];
@@ -281,6 +307,8 @@ void HandedDown::expose(Variable& variable, const Place& place, Instruction& bef
     instrumenter.emit_check(builder, access.kind, access.address, access.size, access.alignment,
                             access.stored, access.stored_next);
   }
+  // Either way: as a value it is known then.
+  builder.SetInsertPoint(&before);
   builder.CreateStore(builder.getTrue(), variable.exposed);
   if (variable.ever_exposed != variable.exposed)
     builder.CreateStore(builder.getTrue(), variable.ever_exposed);
@@ -307,7 +335,7 @@ void HandedDown::call_version(CallBase& call, ArgumentMask arguments, AccessInst
   auto* const comparison = dyn_cast<Instruction>(branch->getCondition());
   branch->setCondition(condition);
   if (comparison) comparison->eraseFromParent();
-  guards_.push_back(asks);
+  guards_.push_back(branch);
 
   builder.SetInsertPoint(&private_call);
   builder.SetCurrentDebugLocation(private_call.getDebugLoc());
@@ -346,7 +374,7 @@ Instruction* HandedDown::where_exposed(const AllocaInst& variable, bool ever, In
   Value* const is_exposed = builder.CreateLoad(builder.getInt1Ty(), flag);
   Instruction* const end = SplitBlockAndInsertIfThen(is_exposed, before.getIterator(), /*Unreachable=*/false,
                                                      unlikely(function_.getContext()));
-  guards_.push_back(end->getParent()->getSinglePredecessor());
+  guards_.push_back(end->getParent()->getSinglePredecessor()->getTerminator());
   return end;
 }
 
@@ -355,17 +383,22 @@ void HandedDown::finish() {
   DominatorTree dominators(function_);
   PromoteMemToReg(flags_, dominators);
   const SimplifyQuery query(function_.getDataLayout());
-  for (WeakTrackingVH& value : conditions_) {
-    auto* const condition = dyn_cast_or_null<Instruction>(value);
-    if (!condition) continue;
-    if (Value* simpler = simplifyInstruction(condition, query)) {
-      condition->replaceAllUsesWith(simpler);
-      condition->eraseFromParent();
+  // What is known about one may decide the next.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (WeakTrackingVH& value : conditions_) {
+      auto* const condition = dyn_cast_or_null<Instruction>(value);
+      if (!condition) continue;
+      if (Value* simpler = simplifyInstruction(condition, query)) {
+        condition->replaceAllUsesWith(simpler);
+        RecursivelyDeleteTriviallyDeadInstructions(condition);
+      }
     }
+    for (WeakVH& guard : guards_)
+      if (auto* branch = dyn_cast_or_null<BranchInst>(guard))
+        changed |= ConstantFoldTerminator(branch->getParent(), /*DeleteDeadConditions=*/true);
+    if (changed) removeUnreachableBlocks(function_);
   }
-  bool changed = false;
-  for (BasicBlock* block : guards_) changed |= ConstantFoldTerminator(block, /*DeleteDeadConditions=*/true);
-  if (changed) removeUnreachableBlocks(function_);
 }
 
 void call_private_versions(Function& function, EscapeAnalysis& escapes, const PrivateVersions& versions,

@@ -106,7 +106,7 @@ class HandedDown {
   AccessList accesses_;
   llvm::SmallVector<llvm::AllocaInst*, 8> flags_;
   llvm::SmallVector<llvm::WeakTrackingVH, 8> conditions_;  // what is computed from flags
-  llvm::SmallVector<llvm::BasicBlock*, 16> guards_;        // blocks that end by asking one
+  llvm::SmallVector<llvm::WeakVH, 16> guards_;             // branches that ask one
 };
 
 // Direct calls of functions that have a version, with what is private anyhow: they call the version.

@@ -91,6 +91,7 @@ bool can_be_copied(const Function& function) {
 // May something stand before its entry?
 bool can_be_announced(const Function& function) {
   return !function.hasPrefixData() && !function.hasPrologueData() &&
+         function.getAlign().valueOrOne() <= Align(kPrefixBytes) &&
          !function.hasFnAttribute("patchable-function-prefix") &&
          !function.getParent()->getModuleFlag("kcfi");
 }
@@ -112,7 +113,10 @@ ArgumentMask private_arguments(const Function& function) {
     if (!PointerMayBeCaptured(&argument, /*ReturnCaptures=*/true, /*StoreCaptures=*/true, kMaxUses))
       found |= bit;
   }
-  return is_method(function) ? found & ~ArgumentMask{1} : found;
+  if (!is_method(function)) return found;
+  // Where the result goes stands before `this`.
+  const unsigned self = function.hasStructRetAttr() ? 1 : 0;
+  return found & ~(ArgumentMask{1} << self);
 }
 
 PrivateVersions::PrivateVersions(ArrayRef<Function*> functions) {
@@ -133,7 +137,7 @@ void PrivateVersions::add(Function& function, ArgumentMask arguments) {
   version->setName(name);
   version->setPrefixData(nullptr);
   version->setDLLStorageClass(GlobalValue::DefaultStorageClass);
-  if (function.hasComdat()) {
+  if (function.hasComdat() && !function.hasLocalLinkage()) {
     // Found by name, from whichever file the function itself is taken; in a group of its own, because others
     // of this file may have it, too.
     version->setLinkage(GlobalValue::LinkOnceODRLinkage);
@@ -144,6 +148,9 @@ void PrivateVersions::add(Function& function, ArgumentMask arguments) {
     version->setVisibility(GlobalValue::DefaultVisibility);
   }
   version->setDSOLocal(true);
+  // Else the distance would be that to its entry in the table of functions elsewhere, which some assemblers
+  // cannot say.
+  version->setUnnamedAddr(GlobalValue::UnnamedAddr::None);
 
   LLVMContext& context = module.getContext();
   Type* const i32 = Type::getInt32Ty(context);

@@ -12,10 +12,10 @@
 // unknown function with such locals (handed_down.h) looks for the tag. Code of other compilers, and functions
 // that do let go, have none.
 //
-// Not `this`, if there are other such arguments: objects that have methods called are seldom locals nobody
-// else knows. Not what is accessed atomically: atomic operations are always told to the runtime. A version
-// of a function that several files define is found by name, so the name says which arguments it is for: what
-// the optimiser found out may differ from file to file.
+// Not `this`: objects that have methods called are seldom locals nobody else knows. Not what is accessed
+// atomically: atomic operations are always told to the runtime. A version of a function that several files
+// define is found by name, so the name says which arguments it is for: what the optimiser found out may
+// differ from file to file.
 //
 // Tested by private_versions_test.cc.
 #pragma once
