@@ -46,6 +46,36 @@ Place place_of(uintptr_t pc, StackId frames, AccessType type) {
   return {pc, type};
 }
 
+// A place may be in a function of a library's header that is not inlined, as all of std::vector's are at -O0.
+// Then it is the callers that tell one race from another, and which of them are the program's own only its
+// debug information says, which is not looked at here. So the same two places are told again where they are
+// reached by other ways, and whoever reads the log makes one finding of what is one to a person. So many of
+// them: what is called from everywhere is understood by then.
+constexpr uint64_t kMostWays = 64;
+platform::PairTable<AccessType> places;  // how many ways each pair was reached by
+
+Place by_way(const Place& place, StackId frames) {
+  constexpr unsigned kNear = 8;
+  uintptr_t callers[kNear];
+  unsigned const count = frames_of(frames, callers, kNear);
+  Place way = place;
+  for (unsigned i = 0; i < count; ++i) way.pc = (way.pc ^ callers[i]) * 0x9E3779B97F4A7C15ull;
+  return way;
+}
+
+// Its number, and whether it is to be told.
+size_t note_race(const Place& here, StackId here_frames, const Place& there, StackId there_frames,
+                 bool* fresh) {
+  Place const way = by_way(here, here_frames);
+  Place const other_way = by_way(there, there_frames);
+  if (!known.contains(way, other_way)) {
+    bool is_new;
+    if (places[places.note(here, there, &is_new)].instances > kMostWays)
+      return known.note(here, there, fresh);
+  }
+  return known.note(way, other_way, fresh);
+}
+
 // --- Races the program declared benign
 // ------------------------------------------------------------------------------
 
@@ -345,8 +375,9 @@ void report_at(Thread* thread, const AccessRequest& request, const Record& other
     return;
   }
   bool fresh = false;
-  size_t const number = known.note(place_of(request.pc, current_frames(thread), request.type),
-                                   place_of(older.pc, older.frames, older.type), &fresh);
+  StackId const frames = current_frames(thread);
+  size_t const number = note_race(place_of(request.pc, frames, request.type), frames,
+                                  place_of(older.pc, older.frames, older.type), older.frames, &fresh);
   if (!fresh) return;
   platform::on_own_stack([&] { write_race(thread, request, other, granule, byte, older, number); });
 }
@@ -416,6 +447,7 @@ void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
   platform::raw_log_fork_child();
   known.clear();
+  places.clear();
   for (uint32_t id = 0; id < threads_created(); ++id) thread_info(id)->reported = false;
   report_lock.unlock();
 }
