@@ -125,7 +125,6 @@ class HandedDown::Candidate {
     if (isa<IntrinsicInst>(call) || call.isInlineAsm() || !call.isArgOperand(&use)) return false;
     const unsigned argument = call.getArgOperandNo(&use);
     if (call.isByValArgument(argument) || call.paramHasAttr(argument, Attribute::Returned)) return false;
-    if (call.doesNotCapture(argument)) return true;
     if (call.isMustTailCall() || call.hasOperandBundles() || call.cannotDuplicate()) return false;
     if (argument >= kMaxArguments) return false;
     if (!isa<CallInst>(call) && !isa<InvokeInst>(call)) return false;

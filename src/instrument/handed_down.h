@@ -10,9 +10,7 @@
 // label, and nobody could have found the variable before. So it is exposed as well before anything else
 // between its first access and the call that may release. A variable qualifies if
 //
-//   - its address goes nowhere but into such calls (and calls that let go of nothing), and between two of
-//   them
-//     its scope begins anew;
+//   - its address goes nowhere but into such calls, and between two of them its scope begins anew;
 //   - the accesses that lead to a place where it may become exposed have been made, in this life, on all ways
 //     that lead there.
 //

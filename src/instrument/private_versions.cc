@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "instrument/access_instrumenter.h"
 #include "runtime/abi.h"
 
 namespace deadheat::instrument {
@@ -71,6 +72,26 @@ Uses uses_of_arguments(const Function& function) {
   return uses;
 }
 
+// Is all that happens to `pointer` that memory is accessed through it? What else knows the memory, another
+// function or a place that it may be or not be, checks it, and would leave records of it behind that nobody
+// ends.
+bool is_only_accessed(const Value& pointer, unsigned& uses) {
+  for (const Use& use : pointer.uses()) {
+    if (++uses > kMaxUses) return false;
+    const User* const user = use.getUser();
+    if (isa<GetElementPtrInst>(user)) {
+      if (!is_only_accessed(*user, uses)) return false;
+    } else if (const auto* memory = dyn_cast<MemIntrinsic>(user)) {
+      // A longer one becomes a call that checks both sides.
+      const auto* length = dyn_cast<ConstantInt>(memory->getLength());
+      if (!length || length->getValue().ugt(AccessInstrumenter::kMaxInPlace)) return false;
+    } else if (!isa<LoadInst>(user) && !isa<StoreInst>(user) && !isa<ICmpInst>(user)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool can_be_copied(const Function& function) {
   unsigned count = 0;
   for (const BasicBlock& block : function) {
@@ -110,7 +131,9 @@ ArgumentMask private_arguments(const Function& function) {
     if (argument.getArgNo() >= kMaxArguments) break;
     const ArgumentMask bit = ArgumentMask{1} << argument.getArgNo();
     if ((uses.plain & ~uses.atomic & bit) == 0 || !may_be_private(argument)) continue;
-    if (!PointerMayBeCaptured(&argument, /*ReturnCaptures=*/true, /*StoreCaptures=*/true, kMaxUses))
+    unsigned uses_so_far = 0;
+    if (is_only_accessed(argument, uses_so_far) &&
+        !PointerMayBeCaptured(&argument, /*ReturnCaptures=*/true, /*StoreCaptures=*/true, kMaxUses))
       found |= bit;
   }
   if (!is_method(function)) return found;

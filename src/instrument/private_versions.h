@@ -5,12 +5,11 @@
 // call is virtual or the callee is in another file, so it checks what it writes there, too, and ends the
 // variable's life. None of that can ever show a race.
 //
-// So a function that lets go of none of its pointer arguments (PointerMayBeCaptured), and accesses something
-// through them, exists twice: as usual, and as a version in which what those arguments point to counts as
-// private (escape_analysis.h). The first announces the second to whoever calls it through a pointer, in 16
-// bytes right before its entry: the distance to the version, and a tag that names the arguments. Who calls an
-// unknown function with such locals (handed_down.h) looks for the tag. Code of other compilers, and functions
-// that do let go, have none.
+// So a function that does nothing with some of its pointer arguments but to access memory, exists twice: as
+// usual, and as a version in which what those arguments point to counts as private (escape_analysis.h). The
+// first announces the second to whoever calls it through a pointer, in 16 bytes right before its entry: the
+// distance to the version, and a tag that names the arguments. Who calls an unknown function with such locals
+// (handed_down.h) looks for the tag. Code of other compilers, and functions that do let go, have none.
 //
 // Not `this`: objects that have methods called are seldom locals nobody else knows. Not what is accessed
 // atomically: atomic operations are always told to the runtime. A version of a function that several files
