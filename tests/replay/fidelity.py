@@ -138,7 +138,7 @@ def subjects_of(options):
         return [Subject("stress", FOLDER / "stress.cc", True, ["-std=c++20"],
                         [[str(seed)] for seed in seeds[i::len(levels)]], level) for i, level in enumerate(levels)]
     # Stacks that are switched by hand cannot be replayed (docs/record-and-replay.md).
-    programs = [p for p in labels.load_all(ROOT / "tests" / "programs") if not p.path.stem.startswith("fiber_")]
+    programs = [p for p in labels.load_all(ROOT / "tests" / "programs") if not p.path.stem.startswith(("fiber_", "context_"))]
     if options.names:
         programs = [p for p in programs if any(name in p.name for name in options.names)]
     if options.sample and options.sample < len(programs):

@@ -412,8 +412,10 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
     // Before the user's flags, which win: lines are what a report shows, and -g0 still turns them off.
     out.insert(out.end(), {"--start-no-unused-arguments", "-gline-tables-only", "-fno-discard-value-names",
                            "-D__DEADHEAT__=1", "-fpass-plugin=" + plugin});
-    // libstdc++'s strings, compiled into the program: src/instrument/libstdc++/bits/basic_string.tcc.
-    out.insert(out.end(), {"-isystem", environment.library_folder + "/libstdc++"});
+    // libstdc++'s strings, compiled into the program: src/instrument/libstdc++/bits/basic_string.tcc. The
+    // record lane knows what the library's own do (replay/live/models_cxx_string.cc).
+    if (request.mode == "watch")
+      out.insert(out.end(), {"-isystem", environment.library_folder + "/libstdc++"});
     // For <deadheat/annotate.h>; last, so that a copy the project brings along wins.
     out.insert(out.end(), {"-idirafter", environment.library_folder + "/include"});
     // The front end alone, not the driver: see sanitizer_marks.h.

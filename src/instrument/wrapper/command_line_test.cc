@@ -154,6 +154,7 @@ TEST(Wrapper, UsersFlagsComeAfterOursSoThatTheyWin) {
 TEST(Wrapper, StringsAreCompiledIntoTheProgram) {
   EXPECT_THAT(run({"-c", "a.cc"}), Contains("/lib/libstdc++"));
   EXPECT_THAT(run({"a.o"}), Not(Contains("/lib/libstdc++")));
+  EXPECT_THAT(run({"--deadheat-mode=record", "-c", "a.cc"}), Not(Contains("/lib/libstdc++")));
 }
 
 TEST(Wrapper, ArgumentsKeepTheirOrder) {

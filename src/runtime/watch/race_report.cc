@@ -59,7 +59,7 @@ Place by_way(const Place& place, StackId frames) {
   uintptr_t callers[kNear];
   unsigned const count = frames_of(frames, callers, kNear);
   Place way = place;
-  for (unsigned i = 0; i < count; ++i) way.pc = (way.pc ^ callers[i]) * 0x9E3779B97F4A7C15ull;
+  for (unsigned i = 0; i < count; ++i) way.pc = way.pc * 0x9E3779B97F4A7C15ull + callers[i];
   return way;
 }
 

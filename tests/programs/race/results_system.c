@@ -8,7 +8,6 @@
 // expect: race any@f any@ff
 // expect: race any@g any@gg
 // expect: race any@h any@hh
-// expect: race any@i any@ii
 // expect: race any@j any@jj
 #define _GNU_SOURCE
 #include <grp.h>
@@ -33,7 +32,6 @@ int group_count = 64;
 struct rlimit limit;
 char thread_name[16];
 pthread_mutexattr_t attribute;
-sigset_t signals;
 double load[3];
 
 static void* first(void* _) {
@@ -45,7 +43,6 @@ static void* first(void* _) {
   prlimit(0, RLIMIT_NOFILE, NULL, &limit);                              // @f
   pthread_getname_np(pthread_self(), thread_name, sizeof thread_name);  // @g
   pthread_mutexattr_init(&attribute);                                   // @h
-  sigaddset(&signals, SIGUSR1);                                         // @i
   getloadavg(load, 3);                                                  // @j
   step();
   return NULL;
@@ -61,12 +58,10 @@ static void* second(void* _) {
   use((long)limit.rlim_cur);                                       // @ff
   use(thread_name[1]);                                             // @gg
   pthread_mutexattr_settype(&attribute, PTHREAD_MUTEX_RECURSIVE);  // @hh
-  use(sigismember(&signals, SIGUSR2));                             // @ii
   use((long)load[0]);                                              // @jj
   return NULL;
 }
 
 int main(void) {
-  sigemptyset(&signals);
   run2(first, second);
 }
