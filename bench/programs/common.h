@@ -42,6 +42,14 @@ class Random {
   uint64_t state_;
 };
 
+// What a thread writes in every round, in lines of its own: whether it shares one with what the other thread
+// reads would otherwise be decided by each compiler's way to lay out the stack, which the figures would then
+// be about.
+template <class T>
+struct alignas(64) Alone {
+  T value{};
+};
+
 // Runs work(0) and work(1) in two threads and waits for both.
 template <class Work>
 void in_two_threads(Work work) {

@@ -43,7 +43,7 @@ class BoundedQueue {
 int main(int argc, char** argv) {
   long const messages = bench::scale(argc, argv, 1'500'000);
   BoundedQueue queue;
-  uint64_t sum = 0;
+  bench::Alone<uint64_t> sum;
   bench::in_two_threads([&](int which) {
     if (which == 0) {
       bench::Random random(7);
@@ -58,9 +58,9 @@ int main(int argc, char** argv) {
         std::unique_ptr<Message> const message = queue.pop();
         uint64_t part = message->number;
         for (uint32_t word : message->payload) part += word;
-        sum = bench::mix(sum, part);
+        sum.value = bench::mix(sum.value, part);
       }
     }
   });
-  return bench::report("queue", sum);
+  return bench::report("queue", sum.value);
 }

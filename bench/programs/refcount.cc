@@ -25,10 +25,10 @@ int main(int argc, char** argv) {
   config->version = 1;
   for (uint32_t i = 0; i < 64; ++i) config->weights.push_back(i * 7);
 
-  std::atomic<uint64_t> requests{0};
-  std::atomic<uint64_t> bytes{0};
-  std::atomic<uint64_t> largest{0};
-  std::atomic<Node*> stack{nullptr};
+  bench::Alone<std::atomic<uint64_t>> requests;
+  bench::Alone<std::atomic<uint64_t>> bytes;
+  bench::Alone<std::atomic<uint64_t>> largest;
+  bench::Alone<std::atomic<Node*>> stack;
   uint64_t sums[2] = {};
 
   bench::in_two_threads([&](int which) {
@@ -38,16 +38,16 @@ int main(int argc, char** argv) {
       std::shared_ptr<const Config> const held = config;
       uint64_t const size = random.below(1500);
       sum += held->weights[size % held->weights.size()] * held->version;
-      requests.fetch_add(1, std::memory_order_relaxed);
-      bytes.fetch_add(size, std::memory_order_relaxed);
-      uint64_t seen = largest.load(std::memory_order_relaxed);
-      while (seen < size && !largest.compare_exchange_weak(seen, size, std::memory_order_relaxed)) {
+      requests.value.fetch_add(1, std::memory_order_relaxed);
+      bytes.value.fetch_add(size, std::memory_order_relaxed);
+      uint64_t seen = largest.value.load(std::memory_order_relaxed);
+      while (seen < size && !largest.value.compare_exchange_weak(seen, size, std::memory_order_relaxed)) {
       }
       if (i % 16 == 0) {
         auto* const node = new Node{nullptr, size};
-        node->next = stack.load(std::memory_order_relaxed);
-        while (!stack.compare_exchange_weak(node->next, node, std::memory_order_release,
-                                            std::memory_order_relaxed)) {
+        node->next = stack.value.load(std::memory_order_relaxed);
+        while (!stack.value.compare_exchange_weak(node->next, node, std::memory_order_release,
+                                                  std::memory_order_relaxed)) {
         }
       }
     }
@@ -55,11 +55,12 @@ int main(int argc, char** argv) {
   });
 
   uint64_t pushed = 0;
-  for (Node* node = stack.load(); node != nullptr;) {
+  for (Node* node = stack.value.load(); node != nullptr;) {
     pushed += node->value;
     Node* const next = node->next;
     delete node;
     node = next;
   }
-  return bench::report("refcount", bench::mix(sums[0] + sums[1] + pushed, requests + bytes + largest));
+  return bench::report("refcount",
+                       bench::mix(sums[0] + sums[1] + pushed, requests.value + bytes.value + largest.value));
 }

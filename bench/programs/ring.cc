@@ -50,7 +50,7 @@ class Ring {
 int main(int argc, char** argv) {
   long const items = bench::scale(argc, argv, 10'000'000);
   Ring ring;
-  uint64_t sum = 0;
+  bench::Alone<uint64_t> sum;
   bench::in_two_threads([&](int which) {
     Slot slot{};
     for (long i = 0; i < items; ++i) {
@@ -59,9 +59,9 @@ int main(int argc, char** argv) {
         while (!ring.push(slot)) std::this_thread::yield();
       } else {
         while (!ring.pop(&slot)) std::this_thread::yield();
-        sum = bench::mix(sum, slot.words[0] ^ slot.words[3]);
+        sum.value = bench::mix(sum.value, slot.words[0] ^ slot.words[3]);
       }
     }
   });
-  return bench::report("ring", sum);
+  return bench::report("ring", sum.value);
 }
