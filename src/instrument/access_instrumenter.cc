@@ -276,12 +276,16 @@ void AccessInstrumenter::emit_check(IRBuilderBase& builder, AccessKind kind, Val
   }
 }
 
+void AccessInstrumenter::emit_check(IRBuilderBase& builder, const Access& access) {
+  builder.SetCurrentDebugLocation(location_of(*access.instruction));
+  emit_check(builder, access.kind, access.address, access.size, access.alignment, access.stored,
+             access.stored_next);
+}
+
 void AccessInstrumenter::emit_one(const Access& access) {
   IRBuilder<> builder(access.instruction);
+  if (!access.dynamic_size) return emit_check(builder, access);
   builder.SetCurrentDebugLocation(location_of(*access.instruction));
-  if (!access.dynamic_size)
-    return emit_check(builder, access.kind, access.address, access.size, access.alignment, access.stored,
-                      access.stored_next);
   ++statistics_.checks;
   if (is_vtable_store(*access.instruction)) {
     hooks_.call(builder, "__dh_write_vptr", {access.address, access.stored});

@@ -35,6 +35,8 @@ class AccessInstrumenter {
   // it is for two stores of eight bytes.
   void emit_check(llvm::IRBuilderBase& builder, AccessKind kind, llvm::Value* address, uint64_t size,
                   llvm::Align alignment, llvm::Value* stored, llvm::Value* stored_next = nullptr);
+  // The same of `access`, at its line. REQUIRES: the size is known.
+  void emit_check(llvm::IRBuilderBase& builder, const Access& access);
 
  private:
   void emit_one(const Access& access);

@@ -299,13 +299,8 @@ void HandedDown::expose(Variable& variable, const Place& place, Instruction& bef
   Instruction* const end = SplitBlockAndInsertIfElse(is_exposed, before.getIterator(), /*Unreachable=*/false);
   guards_.push_back(end->getParent()->getSinglePredecessor()->getTerminator());
   builder.SetInsertPoint(end);
-  for (size_t i : place.accesses) {
-    const Access& access = accesses_[i];
-    if (!access.live) continue;
-    builder.SetCurrentDebugLocation(location_of(*access.instruction));
-    instrumenter.emit_check(builder, access.kind, access.address, access.size, access.alignment,
-                            access.stored, access.stored_next);
-  }
+  for (size_t i : place.accesses)
+    if (accesses_[i].live) instrumenter.emit_check(builder, accesses_[i]);
   // Either way: as a value it is known then.
   builder.SetInsertPoint(&before);
   builder.CreateStore(builder.getTrue(), variable.exposed);
@@ -354,11 +349,8 @@ void HandedDown::emit(AccessInstrumenter& instrumenter, const KeptVariables& kep
   for (const Access& access : accesses_) {
     if (!access.live) continue;
     const auto* variable = cast<AllocaInst>(getUnderlyingObject(access.address, /*MaxLookup=*/0));
-    Instruction* const place = where_exposed(*variable, /*ever=*/false, *access.instruction);
-    IRBuilder<> builder(place);
-    builder.SetCurrentDebugLocation(location_of(*access.instruction));
-    instrumenter.emit_check(builder, access.kind, access.address, access.size, access.alignment,
-                            access.stored, access.stored_next);
+    IRBuilder<> builder(where_exposed(*variable, /*ever=*/false, *access.instruction));
+    instrumenter.emit_check(builder, access);
   }
   for (auto& [alloca, variable] : variables_)
     for (const Place& place : variable.releases) expose(variable, place, *place.instruction, instrumenter);
