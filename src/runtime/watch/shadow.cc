@@ -46,6 +46,7 @@ Chunk* make_chunk(uintptr_t index) {
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_NOHUGEPAGE);
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_DONTDUMP);
   fresh->behind = {{kDhLongBit, 0}};
+  fresh->program = index << kDhChunkBits;
   uintptr_t expected = 0;
   if (__atomic_compare_exchange_n(&__dh_shadow[index], &expected, entry_of(fresh, index), false,
                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -158,128 +159,7 @@ void clear_pages(Chunk* chunk, size_t first, size_t last, MemoryIs memory) {
   }
 }
 
-// Kernels before 5.14 do not know it, and there may be no memory to be had: then page by page, as needed.
-constexpr int kPopulateWrite = 23;
-
-// It has memory now, if it had none before.
-void make_ready(Chunk* chunk, size_t page) {
-  uint8_t expected = kUntouched;
-  __atomic_compare_exchange_n(&chunk->page_state[page], &expected, uint8_t{kReady}, false, __ATOMIC_RELAXED,
-                              __ATOMIC_RELAXED);
-}
-
-using platform::kHugePage;
-
-// How many pages to ask for from `page` on; 1: the neighbourhood does not look as if more would be needed. A
-// quarter of those that are in use right before it: what is asked for in vain is little beside what is used,
-// however many buffers there are that are larger than what comes into them. The next huge page is not begun
-// that way: see begin_huge_page.
-size_t pages_to_expect(const Chunk* chunk, size_t page) {
-  auto const touched = [chunk](size_t at) {
-    return at < kChunkPages && __atomic_load_n(&chunk->page_state[at], __ATOMIC_RELAXED) != kUntouched;
-  };
-  constexpr size_t kMost = 64;
-  constexpr size_t kShare = 4;
-  size_t before = 0;
-  while (before < kMost * kShare && touched(page - before - 1)) ++before;
-  size_t count = 1;
-  auto const begins_huge_page = [chunk](size_t at) {
-    return reinterpret_cast<uintptr_t>(&chunk->cells[at * kPageCells]) % kHugePage == 0;
-  };
-  while (count < before / kShare && page + count < kChunkPages && !touched(page + count) &&
-         !begins_huge_page(page + count))
-    ++count;
-  return count;
-}
-
-// The huge page around one of a chunk's pages.
-class HugePage {
- public:
-  HugePage(Chunk* chunk, size_t page) : chunk_(chunk) {
-    auto const cells = reinterpret_cast<uintptr_t>(chunk->cells);
-    at_ = (cells + page * 4096) & ~(kHugePage - 1);
-    is_whole_ = at_ >= cells && at_ + kHugePage <= cells + sizeof chunk->cells;
-    first_ = is_whole_ ? (at_ - cells) / 4096 : 0;
-  }
-
-  // Does all of it belong to the chunk?
-  bool is_whole() const { return is_whole_; }
-  size_t untouched() const {
-    size_t count = 0;
-    for (size_t i = 0; i < kPages; ++i) count += is_untouched(i) ? 1 : 0;
-    return count;
-  }
-  // Is what was touched in many places, and not some stretches that grow?
-  bool is_touched_here_and_there() const {
-    size_t ends = 0;
-    for (size_t i = 1; i < kPages; ++i) ends += is_untouched(i) != is_untouched(i - 1) ? 1 : 0;
-    return ends >= kPages / 16;
-  }
-  // Two of them, so that what may be asked for in vain is little beside what is used.
-  bool has_joined_before_it() const {
-    return first_ >= 2 * kPages && *joined(first_ - kPages) != 0 && *joined(first_ - 2 * kPages) != 0;
-  }
-  // False: that was done before.
-  bool set_joined() const { return __atomic_exchange_n(joined(first_), uint8_t{1}, __ATOMIC_RELAXED) == 0; }
-  // `advice` while it may be a huge page.
-  bool advise(int advice) const {
-    void* const at = reinterpret_cast<void*>(at_);
-    platform::sys_madvise(at, kHugePage, MADV_HUGEPAGE);
-    bool const done = !platform::failed(platform::sys_madvise(at, kHugePage, advice));
-    platform::sys_madvise(at, kHugePage, MADV_NOHUGEPAGE);
-    return done;
-  }
-  void set_ready() const {
-    for (size_t i = 0; i < kPages; ++i) make_ready(chunk_, first_ + i);
-  }
-
-  static constexpr size_t kPages = kHugePage / 4096;
-
- private:
-  bool is_untouched(size_t i) const { return chunk_->page_state[first_ + i] == kUntouched; }
-  uint8_t* joined(size_t first) const { return &chunk_->joined[first / kPages]; }
-
-  Chunk* chunk_;
-  uintptr_t at_;
-  bool is_whole_;
-  size_t first_;
-};
-
-// Makes one huge page of the shadow around `page` once nearly all of it is in use: a program that jumps about
-// in a large table would otherwise wait for the page tables of its shadow, too. What is not in use yet is an
-// eighth at most. Kernels before 6.1 do not know how; then nothing changes.
-void join_pages(const HugePage& huge) {
-  constexpr int kCollapse = 25;
-  size_t const untouched = huge.untouched();
-  if (untouched > HugePage::kPages / 2) return;
-  if (untouched > HugePage::kPages / 8 && !huge.is_touched_here_and_there()) return;
-  if (huge.set_joined()) huge.advise(kCollapse);
-}
-
-// The same for the first touch behind huge pages: memory that was used so far is likely to be used further,
-// and nothing has to be copied then. False: not so.
-bool begin_huge_page(const HugePage& huge) {
-  if (!huge.has_joined_before_it() || huge.untouched() != HugePage::kPages - 1 || !huge.set_joined())
-    return false;
-  if (!huge.advise(kPopulateWrite)) return false;
-  huge.set_ready();
-  return true;
-}
-
 }  // namespace
-
-void touch_page(Chunk* chunk, size_t page) {
-  if (__atomic_exchange_n(&chunk->page_state[page], uint8_t{kWritten}, __ATOMIC_RELAXED) != kUntouched)
-    return;
-  HugePage const huge(chunk, page);
-  if (huge.is_whole() && begin_huge_page(huge)) return;
-  size_t const count = pages_to_expect(chunk, page);
-  if (count != 1 && !platform::failed(platform::sys_madvise(&chunk->cells[page * kPageCells], count * 4096,
-                                                            kPopulateWrite))) {
-    for (size_t i = page + 1; i < page + count; ++i) make_ready(chunk, i);
-  }
-  if (huge.is_whole()) join_pages(huge);
-}
 
 void FatCell::reserve(unsigned size) {
   if (size <= capacity()) return;

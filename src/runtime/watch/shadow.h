@@ -8,9 +8,7 @@
 // that nobody touched costs nothing, and clearing a lot gives the pages back to the kernel. The same of
 // groups of cells, so that the end of such memory's life costs nothing, either (ended.h).
 //
-// The hook reads a cell before the slow path writes it. Left to itself the kernel maps its page of zeroes for
-// the read and replaces it for the write, which interrupts all processors the program runs on. So where pages
-// are touched one after the other, the slow path asks for the next ones before they are looked at.
+// When pages get memory is decided in shadow_pages.cc.
 #pragma once
 
 #include <stddef.h>
@@ -58,6 +56,7 @@ struct Chunk {
   alignas(8) uint8_t group_state[kChunkGroups];  // GroupState
   DhCell* ended;       // one for every group, from the first end on: what its cells would be
   SmallBlock* blocks;  // one for every kCellsPerBlock cells, from the first block on
+  uintptr_t program;   // whose cells these are
 };
 inline constexpr size_t kChunkBlocks = kChunkCells / kCellsPerBlock;
 
@@ -100,7 +99,7 @@ inline Chunk* chunk_of(DhCell* cell, uintptr_t address) {
 inline bool is_written(const Chunk* chunk, size_t page) {
   return __atomic_load_n(&chunk->page_state[page], __ATOMIC_RELAXED) == kWritten;
 }
-void touch_page(Chunk* chunk, size_t page);
+void touch_page(Chunk* chunk, size_t page);  // shadow_pages.cc
 
 inline uint8_t state_of_group(const Chunk* chunk, size_t group) {
   return __atomic_load_n(&chunk->group_state[group], __ATOMIC_RELAXED);

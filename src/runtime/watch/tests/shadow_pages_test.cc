@@ -1,4 +1,8 @@
 // How much shadow gets memory for what is touched.
+#include <sys/mman.h>
+
+#include <cstring>
+
 #include "gtest/gtest.h"
 #include "runtime/watch/shadow.h"
 
@@ -35,6 +39,73 @@ TEST(ShadowPages, WhatIsUsedOneAfterTheOtherIsAskedForInTime) {
     note_touched(chunk, page * kPageCells);
   }
   EXPECT_LE(asked, 32u);
+}
+
+// Memory of the program's own, of which every page has been used or none, and whose shadow is touched here
+// and there.
+class JumpedAboutIn {
+ public:
+  explicit JumpedAboutIn(bool used) {
+    // Far from others: behind huge pages more of them are begun.
+    void* const mapped =
+        mmap(nullptr, 3 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    memory_ = static_cast<char*>(mapped) + kBytes;
+    if (used) std::memset(memory_, 1, kBytes);
+  }
+  // It stays mapped: what comes to stand at its place would find its shadow.
+  ~JumpedAboutIn() = default;
+  JumpedAboutIn(const JumpedAboutIn&) = delete;
+  JumpedAboutIn& operator=(const JumpedAboutIn&) = delete;
+
+  // Touches every `nth` page of the shadow, in no order. How many have no memory when they are?
+  size_t touch_one_of(size_t nth) {
+    size_t asked = 0;
+    for (size_t i = 0; i < kPages; ++i) {
+      size_t const page = i * 1021 % kPages;
+      if (page % nth != 0) continue;
+      uintptr_t const address = reinterpret_cast<uintptr_t>(memory_) + page * kPageCells * 8;
+      Chunk* const chunk = chunk_for(address);
+      if (state_of(address) == kUntouched) ++asked;
+      note_touched(chunk, cell_index(address));
+    }
+    return asked;
+  }
+  size_t pages_with_memory() const {
+    size_t count = 0;
+    for (size_t page = 0; page < kPages; ++page)
+      count += state_of(reinterpret_cast<uintptr_t>(memory_) + page * kPageCells * 8) != kUntouched ? 1 : 0;
+    return count;
+  }
+
+  static constexpr size_t kBytes = size_t{8} << 20;
+  static constexpr size_t kPages = kBytes / (kPageCells * 8);
+
+ private:
+  static uint8_t state_of(uintptr_t address) {
+    const Chunk* const chunk = existing_chunk(address);
+    if (chunk == nullptr) return kUntouched;
+    return __atomic_load_n(&chunk->page_state[cell_index(address) / kPageCells], __ATOMIC_RELAXED);
+  }
+  char* memory_;
+};
+
+TEST(ShadowPages, WhoJumpsAboutInWhatWasUsedSeldomAsks) {
+  JumpedAboutIn table(true);
+  EXPECT_LE(table.touch_one_of(1), JumpedAboutIn::kPages / 5);
+  EXPECT_EQ(table.pages_with_memory(), JumpedAboutIn::kPages);
+}
+
+TEST(ShadowPages, WhatTheProgramItselfHasNotUsedHasNoMemoryAhead) {
+  JumpedAboutIn table(false);
+  size_t const asked = table.touch_one_of(4);
+  EXPECT_EQ(asked, JumpedAboutIn::kPages / 4);
+  EXPECT_EQ(table.pages_with_memory(), asked);
+}
+
+TEST(ShadowPages, FewTouchesOfALargeTableCostWhatTheyTouch) {
+  JumpedAboutIn table(true);
+  EXPECT_EQ(table.touch_one_of(16), JumpedAboutIn::kPages / 16);
+  EXPECT_EQ(table.pages_with_memory(), JumpedAboutIn::kPages / 16);
 }
 
 }  // namespace
