@@ -78,6 +78,10 @@ __attribute__((always_inline)) inline Again access_again(Thread* thread, DhCell*
     bool const is_shared =
         (h1 & 0xff) != 0 && (h1 & (kDhWriteBit | kDhAtomicBit)) == 0 && slot_of(h1) != thread->slot;
     if (is_shared && thread->notes.may_begin()) return Again::kShared;
+    if ((h1 & 0xff) == 0 && ReadNotes::is_time_to_look_beside(thread) && has_noted_beside(cell) &&
+        thread->notes.may_begin()) {
+      return Again::kShared;
+    }
   }
   if (!kWrite) platform::want_line(cell);
   if ((h1 & 0xff) != 0 && (kWrite || (h1 & kDhWriteBit) != 0 || quick::ordered(thread, h1)))

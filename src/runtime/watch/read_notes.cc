@@ -20,14 +20,28 @@ constexpr bool is_noted_by(uint64_t half, uint32_t slot) {
   return half >> kDhEpochShift == noted_epoch(slot) && (half & 0xff) != 0;
 }
 
-// Of a shared read, which half is that of `slot`, if it is of just these bytes?
+// Is a plain read of `slot` all there is?
+constexpr bool is_lone_read(const DhCell& cell, uint64_t slot) {
+  auto const [h0, h1] = cell.half;
+  return (h0 & (kDhWriteBit | kDhAtomicBit | kDhLongBit)) == 0 && slot_of(h0) == slot && (h1 & 0xff) == 0;
+}
+
+// Of a read that may be noted, which half is that of `slot`, if it is of just these bytes?
 std::optional<unsigned> half_of_reader(const DhCell& cell, uint64_t slot, uint64_t bytes) {
-  if (!is_shared_read(cell, slot)) return {};
+  if (!is_shared_read(cell, slot) && !is_lone_read(cell, slot)) return {};
   unsigned const own = slot_of(cell.half[0]) == slot ? 0 : 1;
   return (cell.half[own] & 0xff) == bytes ? std::optional(own) : std::nullopt;
 }
 
 }  // namespace
+
+bool has_noted_beside(const DhCell* cell) {
+  const auto* const line =
+      reinterpret_cast<const DhCell*>(reinterpret_cast<uintptr_t>(cell) & ~(platform::kLine - 1));
+  bool any = false;
+  for (size_t i = 0; i < kCellsOfLine; ++i) any |= has_noted(load_halves(line + i));
+  return any;
+}
 
 void ReadNotes::is_slot_of(uint32_t slot, ReadNotes* notes) {
   __atomic_store_n(&notes_of_slot[slot], notes, __ATOMIC_RELEASE);

@@ -3,8 +3,9 @@
 // Where labels change all the time, each thread reads the same configuration, table or list anew with each
 // label, and each time it would write its own half of the cell: the line travels between the processors, 100
 // to 300 ns for each read. Instead a half may say "see the reader's notes" (its clock is kNotedClock), once
-// both halves are reads of two threads and one of them repeats its own. The reader then notes the label and
-// the call stack of its latest read in a table of its own, and the cell is not written again.
+// both halves are reads of two threads and one of them repeats its own; or once one thread alone reads there,
+// and others note what is beside it, in the same line of cells. The reader then notes the label and the call
+// stack of its latest read in a table of its own, and the cell is not written again.
 //
 // Who must know more than that somebody read there makes the cell long first, and then looks into the notes
 // (`resolve`, from make_fat; nobody else takes a half apart that is noted). The reader, having noted, looks
@@ -64,6 +65,10 @@ constexpr bool is_shared_read(const DhCell& cell, uint64_t slot) {
   return (slot_of(h0) == slot) != (slot_of(h1) == slot);
 }
 
+// Is anything noted in the line of cells that this one stands in? Then threads share what is beside it, and
+// whoever writes a label here takes the line away from them.
+__attribute__((noinline, preserve_most)) bool has_noted_beside(const DhCell* cell);
+
 class ReadNotes {
  public:
   // A read of just the bytes whose last read by this thread is noted. False: it must be recorded, in
@@ -71,6 +76,12 @@ class ReadNotes {
   // REQUIRES: thread->may_be_quick().
   __attribute__((always_inline)) static inline bool read_again(Thread* thread, DhCell* cell, uint64_t bytes,
                                                                uintptr_t pc);
+  // Now and then: what is read in every turn is met.
+  template <class AnyThread>
+  static bool is_time_to_look_beside(const AnyThread* thread) {
+    constexpr int32_t kEvery = 32;
+    return thread->until_known % kEvery == 0;
+  }
   // Whether one more note is likely to be worth it.
   bool may_begin() {
     if (__builtin_expect(debt_ < kMostDebt, 1)) return true;
