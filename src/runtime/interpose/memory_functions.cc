@@ -34,7 +34,7 @@ size_t compared(const void* a, const void* b, size_t size) {
     uint64_t w;
     __builtin_memcpy_inline(&v, x + i, 8);
     __builtin_memcpy_inline(&w, y + i, 8);
-    if (v != w) break;
+    if (v != w) return i + static_cast<size_t>(__builtin_ctzll(v ^ w)) / 8 + 1;
   }
   while (i < size && x[i] == y[i]) ++i;
   return i < size ? i + 1 : size;

@@ -491,8 +491,8 @@ bool long_access(Thread* thread, DhCell* cell, Record access, const AccessReques
 namespace {
 // The stack of a plain access, and the number of the pair of it and none.
 QuickCache::Site site_of_range(Thread* thread, const AccessRequest& request) {
-  uint32_t const size = request.size <= 32 ? static_cast<uint32_t>(request.size) : 0;
-  if (request.type != AccessType::kFree && size < kWriteSite) {
+  uint32_t const size = quick::named_size(request.size);
+  if (request.type != AccessType::kFree) {
     uint32_t const kind = request.type == AccessType::kWrite ? kWriteSite : 0;
     if (const QuickCache::Site* const found = site_of(thread, request.pc, size | kind)) return *found;
   }

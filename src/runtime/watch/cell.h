@@ -22,7 +22,7 @@
 namespace deadheat::watch {
 
 // The bytes of the granule of `address` that `size` bytes there take, and in higher bits those of the next
-// ones. REQUIRES: size <= 16.
+// ones. REQUIRES: size <= 56.
 constexpr uint64_t bytes_at(uintptr_t address, size_t size) {
   // NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift): it loses sight of that in loops over ranges.
   return ((uint64_t{1} << size) - 1) << (address & 7);

@@ -44,12 +44,24 @@ __attribute__((always_inline)) inline bool quickly(uintptr_t address, uint32_t s
   return true;
 }
 
+template <bool kWrite>
+__attribute__((noinline)) bool few_bytes_quickly(uintptr_t address, uint32_t size, uintptr_t pc) {
+  Thread* const thread = current_thread;
+  return may_be_quick(thread) && quickest_across<kWrite>(thread, address, size, pc, 0, 0);
+}
+
 void walk_range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
+  if (size <= kMostAcross) {
+    auto const few = static_cast<uint32_t>(size);
+    if (type == AccessType::kWrite ? few_bytes_quickly<true>(address, few, pc)
+                                   : few_bytes_quickly<false>(address, few, pc))
+      return;
+  }
   uintptr_t const end = address + size;
   uintptr_t const from = first_uncovered(address, end, type == AccessType::kWrite);
   if (from >= end) return;
   // Short ones are reported with their size, so they stay whole.
-  if (size <= 32)
+  if (size <= kLongestNamed)
     slow(address, size, type, pc, 0, false);
   else
     slow(from, end - from, type, pc, 0, false);

@@ -132,12 +132,13 @@ __attribute__((noinline)) void write_slowly(void* address, size_t size, Pc pc) {
 // quick.
 template <bool kWrite>
 __attribute__((always_inline)) inline size_t done_quickly(Thread* thread, uintptr_t at, size_t size, Pc pc) {
-  if (size <= 16 && is_known_as_instrumented(pc.value)) {
-    return quickest_across<kWrite>(thread, at, static_cast<uint32_t>(size), pc.value, 0, 0) ? size : 0;
+  if (size <= kMostAcross && is_known_as_instrumented(pc.value)) {
+    if (quickest_across<kWrite>(thread, at, static_cast<uint32_t>(size), pc.value, 0, 0)) return size;
+    if (size <= 16) return 0;
   }
   size_t const covered = first_uncovered(at, at + size, kWrite) - at;
   // Short ones are reported with their size, so they stay whole.
-  return covered >= size || size > 32 ? covered : 0;
+  return covered >= size || size > kLongestNamed ? covered : 0;
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ const QuickCache::Site* remember_site(Thread* thread, uintptr_t pc, StackId fram
   bool const write = (size_and_kind & kWriteSite) != 0;
   AccessType type = write ? AccessType::kWrite : AccessType::kRead;
   if ((size_and_kind & kAtomicSite) != 0) type = write ? AccessType::kAtomicWrite : AccessType::kAtomicRead;
-  StackId const stack = stack_at(thread, pc, type, size_and_kind & 31);
+  StackId const stack = stack_at(thread, pc, type, size_and_kind & (kWriteSite - 1));
   if (stack == 0) return nullptr;
   ShapeId const alone = intern_shape(thread->cache, stack, 0);
   if (alone == kNoShape) return nullptr;

@@ -56,7 +56,8 @@ inline void count_down_to_known(Thread* thread) {
 __attribute__((preserve_most, noinline, cold)) void bring_known_up_to_date(Thread* thread);
 
 // With kHookSite what is touched there has always the same size.
-enum : uint32_t { kWriteSite = 32, kAtomicSite = 64, kHookSite = 128 };
+inline constexpr uint32_t kLongestNamed = 32;  // what is longer is not named by its size
+enum : uint32_t { kWriteSite = 64, kAtomicSite = 128, kHookSite = 256 };
 
 namespace quick {
 
@@ -73,9 +74,12 @@ __attribute__((always_inline)) inline StackId known_frames(const Thread* thread)
   return __builtin_expect(known != 0, 1) ? known : number_innermost_frame(thread);
 }
 
-// `size_and_kind`: up to 16 bytes, and kWriteSite, kAtomicSite, kHookSite.
+constexpr uint32_t named_size(uint64_t size) {
+  return size <= kLongestNamed ? static_cast<uint32_t>(size) : 0;
+}
+// `size_and_kind`: a named size, and kWriteSite, kAtomicSite, kHookSite.
 constexpr uint64_t site_key(uintptr_t pc, uint32_t size_and_kind) {
-  return pc << 8 | ((size_and_kind & kHookSite) != 0 ? size_and_kind & ~uint32_t{31} : size_and_kind);
+  return pc << 9 | ((size_and_kind & kHookSite) != 0 ? size_and_kind & ~(kWriteSite - 1) : size_and_kind);
 }
 constexpr uint64_t site_context(StackId frames, LocksetId locks) {
   return frames | static_cast<uint64_t>(locks) << 32;
@@ -437,8 +441,9 @@ __attribute__((always_inline)) inline void want_fats(const DhCell* cell, uint64_
 }
 }  // namespace quick
 
-// An access of at most 16 bytes that need not lie within one granule: each part in one of these ways. False:
-// it may have been done for some of the parts. `at` as for quick_access.
+// An access of a few bytes that need not lie within one granule: each part in one of these ways. False: it
+// may have been done for some of the parts. `at` as for quick_access. REQUIRES: size <= kMostAcross
+inline constexpr uint32_t kMostAcross = 56;
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintptr_t address, uint32_t size,
                                                            uintptr_t pc, uint64_t value, uint32_t at) {
@@ -453,7 +458,8 @@ __attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintp
     quick::want_lines<kWrite>(cell);
     if (place.stack == 0) {
       quick::want_fats(cell, mask);
-      if (!quick::find_place(thread, pc, size | at | (kWrite ? kWriteSite : 0), &place)) return false;
+      if (!quick::find_place(thread, pc, quick::named_size(size) | at | (kWrite ? kWriteSite : 0), &place))
+        return false;
     }
     quick::Outcome const outcome = quick::change_quickly<kWrite>(thread, granule, cell, bytes, place);
     if (outcome == quick::Outcome::kNotKnown) return false;
