@@ -85,6 +85,13 @@ void range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
   walk_once({address, size, 0, 1, type == AccessType::kWrite}, [=] { walk_range(address, size, type, pc); });
 }
 
+// Most of a few bytes are covered, and then nothing is called.
+template <bool kWrite>
+__attribute__((always_inline)) inline void range(uintptr_t address, size_t size, uintptr_t pc) {
+  if (size <= kMostAcross && covered_across<kWrite>(address, size)) return;
+  range(address, size, kWrite ? AccessType::kWrite : AccessType::kRead, pc);
+}
+
 bool nobody_to_race_with() { return __atomic_load_n(&alone, __ATOMIC_RELAXED); }
 
 }  // namespace
@@ -177,18 +184,6 @@ __attribute__((always_inline)) inline void write_not_alone(void* address, const 
   write_slower(address, size_of(bytes), pc, value);
 }
 
-// An access of at most 16 bytes that need not lie within one granule. True: there was nothing to do, or it is
-// done.
-template <bool kWrite>
-__attribute__((always_inline)) inline bool covered_across(uintptr_t address, uint32_t size) {
-  const DhCell* cell = existing_cell(address);
-  if (__builtin_expect(cell == nullptr || (address ^ (address + size - 1)) >> kDhChunkBits != 0, 0))
-    return false;
-  for (uint64_t mask = bytes_at(address, size); mask != 0; mask >>= 8, ++cell) {
-    if (!is_covered(cell, __dh_hot.floor, (mask & 0xff) | (kWrite ? uint64_t{kDhWriteBit} : 0))) return false;
-  }
-  return true;
-}
 __attribute__((noinline, preserve_most)) void read_uncovered_across(const void* address, uint32_t size,
                                                                     uintptr_t pc) {
   Thread* const thread = current_thread;
@@ -260,12 +255,12 @@ DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_
 
 void __dh_read_range(const void* address, size_t size) {
   if (nobody_to_race_with() || size == 0) return;
-  range(reinterpret_cast<uintptr_t>(address), size, AccessType::kRead, DH_PC);
+  range<false>(reinterpret_cast<uintptr_t>(address), size, DH_PC);
 }
 
 void __dh_write_range(void* address, size_t size) {
   if (nobody_to_race_with() || size == 0) return;
-  range(reinterpret_cast<uintptr_t>(address), size, AccessType::kWrite, DH_PC);
+  range<true>(reinterpret_cast<uintptr_t>(address), size, DH_PC);
 }
 
 namespace {
@@ -330,21 +325,21 @@ void __dh_write_vptr(void* const* address, void* value) {
 
 void* __dh_memcpy(void* to, const void* from, size_t size) {
   if (!nobody_to_race_with() && size != 0) {
-    range(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC);
-    range(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC);
+    range<false>(reinterpret_cast<uintptr_t>(from), size, DH_PC);
+    range<true>(reinterpret_cast<uintptr_t>(to), size, DH_PC);
   }
   return __builtin___memcpy_chk(to, from, size, ~size_t{0});
 }
 void* __dh_memmove(void* to, const void* from, size_t size) {
   if (!nobody_to_race_with() && size != 0) {
-    range(reinterpret_cast<uintptr_t>(from), size, AccessType::kRead, DH_PC);
-    range(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC);
+    range<false>(reinterpret_cast<uintptr_t>(from), size, DH_PC);
+    range<true>(reinterpret_cast<uintptr_t>(to), size, DH_PC);
   }
   return __builtin___memmove_chk(to, from, size, ~size_t{0});
 }
 void* __dh_memset(void* to, int byte, size_t size) {
   if (!nobody_to_race_with() && size != 0) {
-    range(reinterpret_cast<uintptr_t>(to), size, AccessType::kWrite, DH_PC);
+    range<true>(reinterpret_cast<uintptr_t>(to), size, DH_PC);
   }
   return __builtin___memset_chk(to, byte, size, ~size_t{0});
 }

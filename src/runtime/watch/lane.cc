@@ -141,11 +141,9 @@ __attribute__((always_inline)) inline size_t done_quickly(Thread* thread, uintpt
   return covered >= size || size > kLongestNamed ? covered : 0;
 }
 
-}  // namespace
-
 // Who goes on slowly does so as if called by the interposer itself: frames are looked for from there
 // (LibraryFrames).
-void read(const void* address, size_t size, Pc pc) {
+__attribute__((noinline)) void read_uncovered(const void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr || size == 0) return;
   if (thread->not_quick == 0) {
@@ -159,8 +157,7 @@ void read(const void* address, size_t size, Pc pc) {
   }
   [[clang::musttail]] return read_slowly(address, size, pc);
 }
-
-void write(void* address, size_t size, Pc pc) {
+__attribute__((noinline)) void write_uncovered(void* address, size_t size, Pc pc) {
   Thread* const thread = acting();
   if (thread == nullptr || size == 0) return;
   if (thread->not_quick == 0) {
@@ -173,6 +170,19 @@ void write(void* address, size_t size, Pc pc) {
     size -= done;
   }
   [[clang::musttail]] return write_slowly(address, size, pc);
+}
+
+}  // namespace
+
+// A few bytes that are covered: whoever asks, and from wherever, there is nothing to do. Asked here, where no
+// register needs to be kept.
+void read(const void* address, size_t size, Pc pc) {
+  if (size <= kMostAcross && covered_across<false>(number(address), size)) return;
+  [[clang::musttail]] return read_uncovered(address, size, pc);
+}
+void write(void* address, size_t size, Pc pc) {
+  if (size <= kMostAcross && covered_across<true>(number(address), size)) return;
+  [[clang::musttail]] return write_uncovered(address, size, pc);
 }
 
 bool code_is_seen(Pc pc) { return is_instrumented(pc.value); }

@@ -441,9 +441,22 @@ __attribute__((always_inline)) inline void want_fats(const DhCell* cell, uint64_
 }
 }  // namespace quick
 
+inline constexpr uint32_t kMostAcross = 56;  // bytes, so that the mask of all fits into a word
+
+// Is an access of a few bytes covered, which need not lie within one granule? REQUIRES: size <= kMostAcross
+template <bool kWrite>
+__attribute__((always_inline)) inline bool covered_across(uintptr_t address, size_t size) {
+  const DhCell* cell = existing_cell(address);
+  if (__builtin_expect(cell == nullptr || (address ^ (address + size - 1)) >> kDhChunkBits != 0, 0))
+    return false;
+  for (uint64_t mask = bytes_at(address, size); mask != 0; mask >>= 8, ++cell) {
+    if (!is_covered(cell, __dh_hot.floor, (mask & 0xff) | (kWrite ? uint64_t{kDhWriteBit} : 0))) return false;
+  }
+  return true;
+}
+
 // An access of a few bytes that need not lie within one granule: each part in one of these ways. False: it
 // may have been done for some of the parts. `at` as for quick_access. REQUIRES: size <= kMostAcross
-inline constexpr uint32_t kMostAcross = 56;
 template <bool kWrite>
 __attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintptr_t address, uint32_t size,
                                                            uintptr_t pc, uint64_t value, uint32_t at) {
