@@ -2,7 +2,8 @@
 //
 // Things are taken and given back all the time, in all threads. So each thread has a short list of its own
 // (shared with others where there are many threads), and takes from the common one, or adds to it, only where
-// that is empty or full. The links stand in the things themselves.
+// that is empty or full. The links stand in the things themselves, so that the next one is asked for as soon
+// as its name is known: who takes one usually takes more.
 #pragma once
 
 #include <stdint.h>
@@ -17,11 +18,11 @@ namespace deadheat::watch {
 template <class Name, uint32_t kMostOfOwn>
 class FreeLists {
  public:
-  // None if there is none. `next_of(name)` is its link.
-  template <class NextOf>
-  Name take(const Thread* thread, NextOf next_of) {
+  // None if there is none. `next_of(name)` is its link, and `where(name)` where it stands.
+  template <class NextOf, class Where>
+  Name take(const Thread* thread, NextOf next_of, Where where) {
     Name name{};
-    if (!own(thread).take(next_of, &name)) common_.take(next_of, &name);
+    if (!own(thread).take(next_of, where, &name)) common_.take(next_of, where, &name);
     return name;
   }
   // `link(next)` writes its link, with the list locked.
@@ -40,13 +41,14 @@ class FreeLists {
 
   class alignas(platform::kLine) List {
    public:
-    template <class NextOf>
-    bool take(NextOf next_of, Name* name) {
+    template <class NextOf, class Where>
+    bool take(NextOf next_of, Where where, Name* name) {
       platform::SpinGuard const guard(lock_);
       if (count_ == 0) return false;
       __atomic_store_n(&count_, count_ - 1, __ATOMIC_RELAXED);
       *name = first_;
       first_ = next_of(first_);
+      platform::want_line(where(first_));
       return true;
     }
     // False, with nothing done, if there are `most` already.

@@ -15,7 +15,9 @@ template <class All>
 class FreeHistories {
  public:
   uint32_t take(const Thread* thread, All& all) {
-    uint32_t const number = free_.take(thread, [&all](uint32_t free) { return all[free].word[0]; });
+    uint32_t const number = free_.take(
+        thread, [&all](uint32_t free) { return all[free].word[0]; },
+        [&all](uint32_t free) { return free != 0 ? &all[free] : nullptr; });
     return number != 0 ? number : all.append("shadow memory");
   }
   void give_back(const Thread* thread, All& all, uint32_t number) {

@@ -111,13 +111,14 @@ __attribute__((always_inline)) inline void quickest_apart(Thread* thread, uintpt
     // What slower() did for the first may have ended a label.
     if (is_covered(part, thread->hot->floor, kNeed)) continue;
     DhCell const old = load_halves(part);
-    if (!kWrite && is_shared_read(old, thread->slot)) {
-      bool const done =
-          has_own_note(old, thread->hot->floor, pair::kBytes)
-              ? ReadNotes::read_again(thread, part, pair::kBytes, pc)
-              : thread->notes.may_begin() &&
-                    ReadNotes::begin(thread, address + uintptr_t{8} * i, part, pair::kBytes, pc);
-      if (done) continue;
+    if (!kWrite) {
+      bool noted = false;
+      if (has_own_note(old, thread->hot->floor, pair::kBytes))
+        noted = ReadNotes::read_again(thread, part, pair::kBytes, pc);
+      else if (is_shared_read(old, thread->slot))
+        noted = thread->notes.may_begin() &&
+                ReadNotes::begin(thread, address + uintptr_t{8} * i, part, pair::kBytes, pc);
+      if (noted) continue;
     }
     // Long ones have a way that needs no place.
     bool done = false;

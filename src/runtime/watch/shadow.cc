@@ -22,7 +22,9 @@ uint64_t fats_without_number;
 
 // Locked, and nobody else's. As a cell names it, by pointer.
 DhCell take_fat() {
-  DhCell taken = free_fats.take(current_thread, [](const DhCell& fat) { return fat_of(fat)->next_free(); });
+  DhCell taken = free_fats.take(
+      current_thread, [](const DhCell& fat) { return fat_of(fat)->next_free(); },
+      [](const DhCell& fat) { return fat_of(fat); });
   if (taken.half[1] == 0) {
     FatNumber const number = numbered_fats.append("shadow memory");
     if (number == 0) __atomic_fetch_add(&fats_without_number, 1, __ATOMIC_RELAXED);
