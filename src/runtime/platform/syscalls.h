@@ -41,11 +41,6 @@ inline void sys_yield() { syscall6(SYS_sched_yield); }
 inline long sys_madvise(void* address, size_t size, int advice) {
   return syscall6(SYS_madvise, reinterpret_cast<long>(address), static_cast<long>(size), advice);
 }
-// One byte for each page: its lowest bit says whether it has memory.
-inline long sys_mincore(const void* address, size_t size, unsigned char* pages) {
-  return syscall6(SYS_mincore, reinterpret_cast<long>(address), static_cast<long>(size),
-                  reinterpret_cast<long>(pages));
-}
 inline long sys_munmap(void* address, size_t size) {
   return syscall6(SYS_munmap, reinterpret_cast<long>(address), static_cast<long>(size));
 }

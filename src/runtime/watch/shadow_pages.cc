@@ -7,10 +7,7 @@
 // needed:
 //
 //   - where pages are touched one after the other, a quarter of what is in use right before them;
-//   - where a program jumps about, what is around them, once an eighth of it is in use. Whether the rest will
-//   be
-//     touched, too, the program's own memory tells: if nearly all of that has been used, its shadow may have
-//     memory as well. It is never more than twice what the program uses itself.
+//   - where a program jumps about, what is around them, once a quarter of it is in use, here and there.
 //
 // And what is in use becomes huge pages: who jumps about in a large table would otherwise wait for the page
 // tables of its shadow, too.
@@ -52,23 +49,8 @@ class Stretch {
     for (size_t i = 1; i < count_; ++i) ends += is_untouched(i) != is_untouched(i - 1) ? 1 : 0;
     return ends >= count_ / 16;
   }
-  // Has the program used nearly all of its memory that these cells are of?
-  bool is_of_used_memory() const {
-    constexpr size_t kMost = kHugePage / sizeof(DhCell) * 8 / 4096;
-    unsigned char pages[kMost];
-    size_t const count = count_ * kPageCells * 8 / 4096;
-    const void* const at = reinterpret_cast<const void*>(chunk_->program + first_ * kPageCells * 8);
-    if (count > kMost || platform::failed(platform::sys_mincore(at, count * 4096, pages))) return false;
-    size_t used = 0;
-    for (size_t i = 0; i < count; ++i) used += pages[i] & 1u;
-    return used >= count / 8 * 7;
-  }
-  // May what is untouched be expected to be touched, too? Asked while it is worth it, once for each eighth.
-  bool will_be_touched() const {
-    size_t const eighth = count_ / 8;
-    size_t const already = touched();
-    return already % eighth == 0 && already != 0 && is_touched_here_and_there() && is_of_used_memory();
-  }
+  // May what is untouched be expected to be touched, too?
+  bool will_be_touched() const { return touched() >= count_ / 4 && is_touched_here_and_there(); }
 
   bool advise(int advice) const { return !platform::failed(platform::sys_madvise(begin(), bytes(), advice)); }
   // All of them have memory now.
@@ -154,14 +136,13 @@ bool begin_huge_page(const HugePage& huge) {
   return true;
 }
 
-// One huge page of what is in use nearly whole, or half in many places, or soon will be. What is not in use
-// yet has memory then, too.
+// One huge page of what is in use nearly whole, or half in many places. What is not in use yet has memory
+// then, too.
 bool join_pages(const HugePage& huge) {
   constexpr size_t kEighth = HugePage::kPages / 8;
   size_t const touched = huge.touched();
-  bool const may_join = touched >= 7 * kEighth ||
-                        (touched >= 4 * kEighth && huge.is_touched_here_and_there()) ||
-                        huge.will_be_touched();
+  bool const may_join =
+      touched >= 7 * kEighth || (touched >= 4 * kEighth && huge.is_touched_here_and_there());
   if (!may_join || !huge.set_joined() || !huge.advise_huge(kCollapse)) return false;
   huge.set_ready();
   return true;
