@@ -163,8 +163,14 @@ struct Interrupted {
 };
 __attribute__((weak)) Interrupted fault_beginning(const void* address, bool is_write);
 __attribute__((weak)) void fault_ended(const Interrupted& interrupted);
+// The handler does not return: it is about to jump away.
+__attribute__((weak)) void fault_left(Interrupted* interrupted);
 // The signal that `finish` is called for, if it is.
 __attribute__((weak)) void dying_of(int signal);
+
+// --- Libraries: one may be about to be unloaded, and reports will still tell of its code. The interposer then
+//     keeps its addresses from the next one, a few times. Defined by lanes that need it.
+__attribute__((weak)) void library_closing();
 
 // --- Annotations (deadheat/annotate.h, ThreadSanitizer's names).
 void ignore_begin(bool reads, bool writes);

@@ -111,6 +111,14 @@ class Reports(Case):
         process = subprocess.run([str(build("streams.c")), "close"], capture_output=True, timeout=TIMEOUT)
         self.assertEqual(process.returncode, FINDINGS, process)
 
+    def test_standard_streams_are_closed_from_the_start(self):
+        for closed in ((0,), (1,), (0, 1)):
+            with self.subTest(closed=closed):
+                process = subprocess.run([str(build("ends.c")), "none", "race"], stderr=subprocess.PIPE, text=True, timeout=TIMEOUT,
+                                         preexec_fn=lambda closed=closed: [os.close(fd) for fd in closed])
+                self.assertEqual(process.returncode, FINDINGS, process)
+                self.assertEqual(process.stderr.count("data race on raced"), 1, process)
+
     def test_program_closes_descriptors_that_are_not_its_own(self):
         mine = WORK / "mine"
         for words in (("from",), ("each",), ("over", mine)):
@@ -304,6 +312,13 @@ class Layouts(Case):
     def test_loaded_library(self):
         library = build("library.c", "-shared", "-fPIC", name="library.so")
         self.expect(deadheat_run(build("host.c"), library), FINDINGS, 1)
+
+    def test_unloaded_libraries_are_told_apart(self):
+        libraries = [build(source, "-shared", "-fPIC", name=f"{source}.so") for source in ("library.c", "other_library.c")]
+        outcome = deadheat_run(build("reload.c"), *libraries)
+        self.expect(outcome, FINDINGS, 2)
+        told = {tuple(sorted(access["location"]["function"] for access in finding["accesses"])) for finding in outcome.findings}
+        self.assertEqual(told, {("racer_first", "racer_second"), ("first_of_other", "second_of_other")}, outcome)
 
     def test_loaded_library_in_a_program_that_is_not_instrumented(self):
         library = build("library.c", "-shared", "-fPIC", name="library.so")

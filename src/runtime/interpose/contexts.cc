@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <ucontext.h>
 
-#include "runtime/interpose/interpose.h"
+#include "runtime/interpose/signals.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
@@ -93,6 +93,7 @@ INTERPOSE(int, swapcontext, ucontext_t* left, const ucontext_t* context) {
 }
 
 INTERPOSE(int, setcontext, const ucontext_t* context) {
+  leave_handlers_of_faults();
   if (lane_is_interested())
     lane::context_switching(__builtin_frame_address(0), stack_pointer_of(context), false);
   return REAL(setcontext)(context);

@@ -5,6 +5,8 @@
 // outside the loader's, and recursive like it, because constructors may call dlopen.
 //
 // dlclose ends the life of a library's addresses: what disappears from the list of loaded objects is told.
+// Reports tell of code by its address, long after; so another library does not come to stand at the same
+// place, unless libraries come and go all the time.
 //
 // dlopen looks for libraries on behalf of its caller ($ORIGIN, DT_RUNPATH). Called from the executable, our
 // frame says the same. Called from a library, the call goes on to the real one directly, and only what came
@@ -12,6 +14,8 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "runtime/interpose/interpose.h"
 #include "runtime/platform/memory.h"
@@ -92,6 +96,26 @@ Objects* loaded_objects() {
   if (objects != nullptr) dl_iterate_phdr(collect, objects);
   return objects;
 }
+// Nothing is mapped at these addresses any more, and nothing will be. Not for ever more of them: a program
+// that reloads its plugins has an address space to lose, and memory for ever new call stacks.
+void keep_from_others(const Range& range) {
+  constexpr unsigned kMost = 64;
+  constexpr size_t kMostBytes = size_t{256} << 20;
+  static unsigned kept;
+  static size_t kept_bytes;
+  uintptr_t const start = range.start & ~uintptr_t{4095};
+  size_t const size = ((range.end + 4095) & ~uintptr_t{4095}) - start;
+  rlimit room{};
+  bool const is_limited = platform::failed(platform::syscall6(SYS_prlimit64, 0, RLIMIT_AS, 0,
+                                                              reinterpret_cast<long>(&room))) ||
+                          room.rlim_cur != RLIM_INFINITY;
+  if (is_limited || kept == kMost || kept_bytes + size > kMostBytes) return;
+  ++kept;
+  kept_bytes += size;
+  platform::syscall6(SYS_mmap, static_cast<long>(start), static_cast<long>(size), PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 bool contains(const Objects* objects, const Range& range) {
   for (size_t i = 0; i < objects->count; ++i) {
     if (objects->ranges[i].start == range.start && objects->ranges[i].end == range.end) return true;
@@ -134,6 +158,7 @@ INTERPOSE(int, dlclose, void* handle) {
   loader_lock.lock();
   lane::acquire(&loader_order);  // destructors of the library come after its users
   Objects* const before = loaded_objects();
+  if (&lane::library_closing != nullptr) lane::library_closing();
   int const result = REAL(dlclose)(handle);
   int const saved = errno;
   if (Objects* const after = before != nullptr ? loaded_objects() : nullptr) {
@@ -141,6 +166,7 @@ INTERPOSE(int, dlclose, void* handle) {
       Range const range = before->ranges[i];
       if (contains(after, range)) continue;
       lane::unmapping(reinterpret_cast<void*>(range.start), range.end - range.start, pc);
+      if (&lane::library_closing != nullptr) keep_from_others(range);
     }
     platform::sys_munmap(after, sizeof *after);
   }

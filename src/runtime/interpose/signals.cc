@@ -139,6 +139,13 @@ void call_handler(int signal, siginfo_t* info, void* context, uint64_t mask) {
   }
 }
 
+// The faults that this thread handles, the innermost first.
+struct HandledFault {
+  lane::Interrupted interrupted;
+  HandledFault* outer;
+};
+__thread HandledFault* handled_faults __attribute__((tls_model("initial-exec")));
+
 bool is_handled(int signal) {
   void* const handler = current_action(signal).handler;
   return handler != reinterpret_cast<void*>(SIG_DFL) && handler != reinterpret_cast<void*>(SIG_IGN);
@@ -171,11 +178,26 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     return call_handler(signal, info, context, mask);
   constexpr long long kPageFault = 14, kWrite = 2;  // the processor's numbers
   const greg_t* const registers = interrupted->uc_mcontext.gregs;
-  lane::Interrupted const before = lane::fault_beginning(
-      info->si_addr, registers[REG_TRAPNO] == kPageFault && (registers[REG_ERR] & kWrite) != 0);
+  HandledFault fault = {
+      lane::fault_beginning(info->si_addr,
+                            registers[REG_TRAPNO] == kPageFault && (registers[REG_ERR] & kWrite) != 0),
+      handled_faults};
+  handled_faults = &fault;
   call_handler(signal, info, context, mask);
-  lane::fault_ended(before);
+  handled_faults = fault.outer;
+  lane::fault_ended(fault.interrupted);
 }
+
+}  // namespace
+
+void interpose::leave_handlers_of_faults() {
+  for (HandledFault* fault = handled_faults; fault != nullptr; fault = fault->outer) {
+    if (&lane::fault_left != nullptr) lane::fault_left(&fault->interrupted);
+  }
+  handled_faults = nullptr;
+}
+
+namespace {
 
 void call_kept_handler(void*) {
   // The handler may be interrupted in turn, and that signal kept: `pending` is free again from here on.

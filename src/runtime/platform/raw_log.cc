@@ -81,6 +81,7 @@ void open_log() {
     log_fd = static_cast<int>(fd);
   } else if (start_reporter(chosen.tool, &reporter)) {
     reporter.pipe = static_cast<int>(kept_away(reporter.pipe));
+    reporter.done = static_cast<int>(kept_away(reporter.done));
     log_fd = reporter.pipe;
   } else {
     warn("the deadheat program was not found; findings follow unsymbolised (DEADHEAT_OPTIONS=tool=PATH)");

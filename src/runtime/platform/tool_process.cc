@@ -1,5 +1,6 @@
 #include "runtime/platform/tool_process.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -16,8 +17,11 @@ bool executable(const char* path) { return !failed(syscall6(SYS_access, reinterp
 [[noreturn]] inline void become(const char* path, const char* const* arguments, const int* descriptors,
                                 unsigned count) {
   syscall6(SYS_setsid);
-  for (unsigned i = 0; i < count; ++i)
-    if (descriptors[i] != static_cast<int>(i)) syscall6(SYS_dup2, descriptors[i], i);
+  // By way of numbers above all that are wanted: where the program has closed its standard input, what is to
+  // become one of them may have the number of another.
+  long above[kMostToolDescriptors];
+  for (unsigned i = 0; i < count; ++i) above[i] = syscall6(SYS_fcntl, descriptors[i], F_DUPFD, count);
+  for (unsigned i = 0; i < count; ++i) syscall6(SYS_dup2, above[i], i);
   if (failed(syscall6(SYS_close_range, count, ~0u, 0))) {
     for (unsigned fd = count; fd < 1024; ++fd) sys_close(static_cast<int>(fd));
   }

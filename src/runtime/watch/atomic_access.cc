@@ -16,6 +16,7 @@ AtomicAccess::AtomicAccess(const volatile void* address, unsigned size, uintptr_
       active_(thread_ != nullptr && !__atomic_load_n(&alone, __ATOMIC_ACQUIRE)) {
   if (!active_) return;
   Inside::enter(thread_);
+  thread_->atomic_access = this;
   ++thread_->statistics.atomics;
   Chunk* const chunk = chunk_for(address_);
   if (chunk == nullptr) return;
@@ -33,6 +34,7 @@ AtomicAccess::~AtomicAccess() {
   if (__builtin_expect(races_.count != 0, 0)) {
     tell_races(thread_, {address_, size_, type_, pc_, 0, false}, &races_);
   }
+  thread_->atomic_access = nullptr;
   Inside::leave(thread_);
 }
 

@@ -60,6 +60,9 @@ class AtomicAccess {
   AtomicAccess(const AtomicAccess&) = delete;
   AtomicAccess& operator=(const AtomicAccess&) = delete;
 
+  // The granule; null if there is none to be locked.
+  FatCell* locked() const { return fat_; }
+
   // One of these, once the operation is done.
   void load_done(int order);
   void store_done(int order);

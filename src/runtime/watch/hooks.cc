@@ -57,14 +57,9 @@ void walk_range(uintptr_t address, size_t size, AccessType type, uintptr_t pc) {
                                    : few_bytes_quickly<false>(address, few, pc))
       return;
   }
-  uintptr_t const end = address + size;
-  uintptr_t const from = first_uncovered(address, end, type == AccessType::kWrite);
-  if (from >= end) return;
-  // Short ones are reported with their size, so they stay whole.
-  if (size <= kLongestNamed)
-    slow(address, size, type, pc, 0, false);
-  else
-    slow(from, end - from, type, pc, 0, false);
+  size_t const done =
+      skipped(size, first_uncovered(address, address + size, type == AccessType::kWrite) - address);
+  if (done != size) slow(address + done, size - done, type, pc, 0, false);
 }
 
 // `go` walks over what was not walked over before.

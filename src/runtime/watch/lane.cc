@@ -136,9 +136,7 @@ __attribute__((always_inline)) inline size_t done_quickly(Thread* thread, uintpt
     if (quickest_across<kWrite>(thread, at, static_cast<uint32_t>(size), pc.value, 0, 0)) return size;
     if (size <= 16) return 0;
   }
-  size_t const covered = first_uncovered(at, at + size, kWrite) - at;
-  // Short ones are reported with their size, so they stay whole.
-  return covered >= size || size > kLongestNamed ? covered : 0;
+  return skipped(size, first_uncovered(at, at + size, kWrite) - at);
 }
 
 // Who goes on slowly does so as if called by the interposer itself: frames are looked for from there
@@ -174,13 +172,22 @@ __attribute__((noinline)) void write_uncovered(void* address, size_t size, Pc pc
 
 }  // namespace
 
+namespace {
+// A system call may be given any number as an address, and says EFAULT; nobody's memory is there.
+__attribute__((always_inline)) inline bool is_of_user_space(uintptr_t at, size_t size) {
+  return __builtin_expect((at | size | (at + size)) >> (kDhChunkBits + kDhDirectoryBits) == 0, 1);
+}
+}  // namespace
+
 // A few bytes that are covered: whoever asks, and from wherever, there is nothing to do. Asked here, where no
 // register needs to be kept.
 void read(const void* address, size_t size, Pc pc) {
+  if (!is_of_user_space(number(address), size)) return;
   if (size <= kMostAcross && covered_across<false>(number(address), size)) return;
   [[clang::musttail]] return read_uncovered(address, size, pc);
 }
 void write(void* address, size_t size, Pc pc) {
+  if (!is_of_user_space(number(address), size)) return;
   if (size <= kMostAcross && covered_across<true>(number(address), size)) return;
   [[clang::musttail]] return write_uncovered(address, size, pc);
 }
@@ -663,6 +670,8 @@ void ignore_sync_end() {
     thread->update_quick();
   }
 }
+
+void library_closing() { remember_libraries(); }
 
 void benign_race(const volatile void* address, size_t size, const char*, Pc) {
   expect_benign(number(address), size);

@@ -443,6 +443,16 @@ __attribute__((always_inline)) inline void want_fats(const DhCell* cell, uint64_
 
 inline constexpr uint32_t kMostAcross = 56;  // bytes, so that the mask of all fits into a word
 
+// Of a range whose first bytes are covered, how many need not be looked at again? A few bytes stay whole, so
+// that their place becomes known with their size; and of a longer range so much stays that it does not look
+// like a short one, which would be named by a size that it has not.
+constexpr size_t skipped(size_t size, size_t covered) {
+  if (covered >= size) return size;
+  if (size <= kMostAcross) return 0;
+  size_t const most = size - kLongestNamed - 1;
+  return covered < most ? covered : most;
+}
+
 // Is an access of a few bytes covered, which need not lie within one granule? REQUIRES: size <= kMostAcross
 template <bool kWrite>
 __attribute__((always_inline)) inline bool covered_across(uintptr_t address, size_t size) {

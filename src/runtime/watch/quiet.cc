@@ -78,6 +78,15 @@ __attribute__((always_inline)) inline bool find_next(const Thread* thread, uintp
   return true;
 }
 
+}  // namespace
+
+uintptr_t quiet_granule_of(const Thread* thread) { return quiet_granule[thread->slot].granule; }
+void set_quiet_granule_of(const Thread* thread, uintptr_t granule) {
+  __atomic_exchange_n(&quiet_granule[thread->slot].granule, granule, __ATOMIC_SEQ_CST);
+}
+
+namespace {
+
 // Makes the tables have it. False: that would not help.
 template <bool kWrite>
 bool fill_tables(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, const DhCell* cell) {

@@ -50,6 +50,10 @@ uint64_t quiet_modify(uintptr_t address, uint64_t operand, Change change, Operat
 bool begin_quiet(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell);
 void end_quiet(Thread* thread, uintptr_t address, Operation what, uintptr_t pc, DhCell* cell, bool wrote);
 
+// The granule that this thread is at; 0: none.
+uintptr_t quiet_granule_of(const Thread* thread);
+void set_quiet_granule_of(const Thread* thread, uintptr_t granule);
+
 // The cell of `address` is about to carry something, and says so already.
 void wait_for_quiet_operations(const Thread* thread, FatCell* fat, uintptr_t address);
 

@@ -18,6 +18,7 @@
 
 namespace deadheat::watch {
 
+class AtomicAccess;
 struct FatCell;
 struct FrameStack;
 struct SyncVar;
@@ -52,7 +53,7 @@ struct HeldLock {
 struct Statistics {
   uint64_t slow_accesses;  // reached the slow path
   uint64_t covered;        // of these and of the ranges, dropped by the filter
-  uint64_t ranges;         // accesses made by library calls
+  uint64_t ranges;         // accesses made by library calls, but for a few bytes that were covered
   uint64_t atomics;
   uint64_t sync_operations;
   uint64_t labels;  // labels started
@@ -127,6 +128,7 @@ struct Thread {
   static constexpr unsigned kHeldLocks = 64;
   HeldLock held[kHeldLocks];
   unsigned held_count = 0;
+  const AtomicAccess* atomic_access = nullptr;  // in progress
 
   // Identity.
   ThreadInfo* info = nullptr;
