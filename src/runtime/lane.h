@@ -48,6 +48,9 @@ void freeing(void* address, Pc pc, MemoryThen then = MemoryThen::kStays);
 // Address space that appears or goes without the allocator (mmap, munmap, shmat ...).
 void mapped(void* address, size_t size, Pc pc);
 void unmapping(void* address, size_t size, Pc pc);
+// What has just been mapped can be written by nobody, and never be made writable. Defined by lanes that make
+// something of it.
+__attribute__((weak)) void mapped_unwritable(void* address, size_t size);
 
 // --- Happens-before through any object with an address (a semaphore, a file descriptor's key, a once flag, a
 // guard).

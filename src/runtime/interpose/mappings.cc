@@ -1,11 +1,13 @@
 // Address space that comes and goes without the allocator. What was known of the addresses ends with the
 // mapping.
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 
 #include "runtime/interpose/interpose.h"
 #include "runtime/platform/spinlock.h"
+#include "runtime/platform/syscalls.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
@@ -52,14 +54,33 @@ size_t detaching(const void* address) {
 
 }  // namespace
 
+namespace {
+// Is it a shared mapping of a file that was opened for reading only? The kernel never makes that writable.
+bool is_unwritable(int protection, int flags, int fd) {
+  int const type = flags & MAP_TYPE;
+  if ((protection & PROT_WRITE) != 0 || (flags & MAP_ANONYMOUS) != 0 ||
+      (type != MAP_SHARED && type != MAP_SHARED_VALIDATE))
+    return false;
+  long const mode = platform::syscall6(SYS_fcntl, fd, F_GETFL);
+  return !platform::failed(mode) && (mode & O_ACCMODE) == O_RDONLY;
+}
+
+void tell_mapped(void* address, size_t size, int protection, int flags, int fd, lane::Pc pc) {
+  if (address == MAP_FAILED) return;
+  lane::mapped(address, whole_pages(size), pc);
+  if (&lane::mapped_unwritable != nullptr && is_unwritable(protection, flags, fd))
+    lane::mapped_unwritable(address, whole_pages(size));
+}
+}  // namespace
+
 INTERPOSE(void*, mmap, void* hint, size_t size, int protection, int flags, int fd, off_t offset) {
   void* const address = REAL(mmap)(hint, size, protection, flags, fd, offset);
-  if (address != MAP_FAILED) lane::mapped(address, whole_pages(size), CALLER);
+  tell_mapped(address, size, protection, flags, fd, CALLER);
   return address;
 }
 INTERPOSE(void*, mmap64, void* hint, size_t size, int protection, int flags, int fd, off_t offset) {
   void* const address = REAL(mmap64)(hint, size, protection, flags, fd, offset);
-  if (address != MAP_FAILED) lane::mapped(address, whole_pages(size), CALLER);
+  tell_mapped(address, size, protection, flags, fd, CALLER);
   return address;
 }
 INTERPOSE(int, munmap, void* address, size_t size) {

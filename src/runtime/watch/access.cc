@@ -22,6 +22,7 @@
 #include "runtime/watch/race_report.h"
 #include "runtime/watch/record_rules.h"
 #include "runtime/watch/shadow.h"
+#include "runtime/watch/unwritable.h"
 
 namespace deadheat::watch {
 
@@ -544,12 +545,18 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         perhaps_a_run = false;
         continue;
       }
-      uintptr_t const granule = at & ~uintptr_t{7};
+      uintptr_t granule = at & ~uintptr_t{7};
       uintptr_t const next = granule + 8 < stop ? granule + 8 : stop;
-      uint8_t const mask = bytes_in_granule(at, next - at);
+      uint64_t mask = bytes_in_granule(at, next - at);
       at = next;
       size_t const index = cell_index(granule);
-      DhCell* const cell = &chunk->cells[index];
+      DhCell* cell = &chunk->cells[index];
+      if (s.access.write == 0) {
+        // A page that nobody can write is one location.
+        note_touched(chunk, index);
+        uintptr_t const page_end = granule_of_page(granule) + kPageBytes;
+        if (find_recorded(&cell, &granule, &mask)) at = page_end < stop ? page_end : stop;
+      }
       if (!request.replaces &&
           is_covered(cell, thread->hot->floor, mask | (s.access.write != 0 ? uint64_t{kDhWriteBit} : 0))) {
         perhaps_a_run = true;
@@ -560,7 +567,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         know_place();
       }
       if (mask != s.access.mask) {
-        s.access.mask = mask;
+        s.access.mask = static_cast<uint8_t>(mask);
         s.repeatable = false;
       }
       if (is_quick && s.access.write != 0 && mask == 0xff && site.alone != kNoShape) {
@@ -571,7 +578,7 @@ bool check_access(Thread* thread, const AccessRequest& request) {
         if (at != granule) continue;
         at = next;
       }
-      note_touched(chunk, index);
+      note_touched(chunk, cell_index(granule));
       if (is_quick && step_quickly(thread, granule, cell, site, &s))
         recorded = true;
       else

@@ -232,6 +232,7 @@ __attribute__((naked)) void __dh_write_across(void*, uint32_t, uint64_t) {
 DH_C DH_SLOW void deadheat_read_slow_at(const void* address, const DhCell* cell, uint64_t bytes,
                                         const void* caller) {
   if (nobody_to_race_with()) return;
+  if (cell != nullptr && is_unwritable(cell) && is_page_covered(cell)) return;
   read_not_alone(address, cell, bytes, reinterpret_cast<uintptr_t>(caller));
 }
 DH_C DH_SLOW void deadheat_write_slow_at(void* address, const DhCell* cell, uint64_t bytes, uint64_t value,

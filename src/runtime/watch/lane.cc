@@ -21,6 +21,7 @@
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/sync.h"
 #include "runtime/watch/thread.h"
+#include "runtime/watch/unwritable.h"
 
 namespace deadheat::lane {
 
@@ -255,9 +256,14 @@ void freeing(void* address, Pc pc, MemoryThen then) {
   frame_stacks_end_in(block.address, block.size);
 }
 
-void mapped(void* address, size_t size, Pc) { clear_from_outside(number(address), size, MemoryIs::kInUse); }
+void mapped(void* address, size_t size, Pc) {
+  forget_unwritable(number(address), size);
+  clear_from_outside(number(address), size, MemoryIs::kInUse);
+}
+void mapped_unwritable(void* address, size_t size) { note_unwritable(number(address), size); }
 
 void unmapping(void* address, size_t size, Pc pc) {
+  forget_unwritable(number(address), size);
   Thread* const thread = acting();
   if (thread == nullptr) return clear_from_outside(number(address), size, MemoryIs::kGone);
   Inside const inside(thread);

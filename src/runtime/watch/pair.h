@@ -112,6 +112,13 @@ __attribute__((always_inline)) inline void quickest_apart(Thread* thread, uintpt
     if (is_covered(part, thread->hot->floor, kNeed)) continue;
     DhCell const old = load_halves(part);
     if (!kWrite) {
+      if (is_unwritable(part)) {
+        if (!is_page_covered(part) &&
+            !read_of_page_quickly(thread, address + uintptr_t{8} * i, cell_of_page(part), pair::kBytes, pc)) {
+          slower(i);
+        }
+        continue;
+      }
       bool noted = false;
       if (has_own_note(old, thread->hot->floor, pair::kBytes))
         noted = ReadNotes::read_again(thread, part, pair::kBytes, pc);

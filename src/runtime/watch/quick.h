@@ -21,6 +21,7 @@
 #include "runtime/watch/shadow.h"
 #include "runtime/watch/stacks.h"
 #include "runtime/watch/thread.h"
+#include "runtime/watch/unwritable.h"
 
 namespace deadheat::watch {
 
@@ -318,6 +319,7 @@ __attribute__((always_inline)) inline Outcome next_quickly(const Thread* thread,
   DhCell next{{floor | kKind | mask | place.alone_in_half[0], place.alone_in_half[1]}};
   if (change.how == kAlone) {
     if ((h0 | h1) == 0) note_touched(existing_chunk(address), cell_index(address));
+    if (!kWrite && h0 == kUnwritable) return Outcome::kNotKnown;  // recorded elsewhere
   } else if ((change.how & 7) == static_cast<uint32_t>(Move::kIntoFirst) &&
              ((h0 ^ next.half[0]) & kHalfShape) == 0 && h1 == next.half[1]) {
     next.half[0] = change.first;  // more bytes, touched at the same place as the others
@@ -429,6 +431,32 @@ __attribute__((always_inline)) inline bool quickest_first_write(Thread* thread, 
       {{thread->hot->floor | kDhWriteBit | mask | place.alone_in_half[0], place.alone_in_half[1]}});
 }
 
+// REQUIRES: `cell` is of a page that nobody can write.
+inline bool is_page_covered(const DhCell* cell) {
+  return is_covered(cell_of_page(cell), __dh_hot.floor, 0xff);
+}
+// A read in such a page: of all bytes of the page's first granule, whose cell `page` is, and
+// which does not cover it. REQUIRES: thread->may_be_quick().
+__attribute__((always_inline)) inline bool read_of_page_quickly(Thread* thread, uintptr_t address,
+                                                                DhCell* page, uint64_t bytes, uintptr_t pc) {
+  constexpr uint64_t kAll = 0xff;
+  uintptr_t const granule = granule_of_page(address);
+  DhCell const seen = load_halves(page);
+  if (has_own_note(seen, thread->hot->floor, kAll)) return ReadNotes::read_again(thread, page, kAll, pc);
+  if (is_shared_read(seen, thread->slot) && thread->notes.may_begin() &&
+      ReadNotes::begin(thread, granule, page, kAll, pc)) {
+    return true;
+  }
+  quick::Place place;
+  if (!quick::find_place(thread, pc, kHookSite, &place)) return false;
+  quick::Outcome const outcome = quick::change_quickly<false>(thread, granule, page, kAll, place);
+  if (outcome == quick::Outcome::kNoRoom) {
+    auto const size = static_cast<uint32_t>(__builtin_popcountll(bytes));
+    enter_for_known_access(thread, granule, kAll, {granule, size, AccessType::kRead, pc}, place.stack);
+  }
+  return outcome != quick::Outcome::kNotKnown;
+}
+
 namespace quick {
 // Asks for the FatCells of the granules from `cell` on that an access of the bytes `mask` touches: they come
 // at the same time, and while its place is looked for, instead of one after the other. (Behind the end of a
@@ -472,10 +500,12 @@ __attribute__((always_inline)) inline bool quickest_across(Thread* thread, uintp
                                                            uintptr_t pc, uint64_t value, uint32_t at) {
   quick::Place place{};
   uint64_t mask = bytes_at(address, size);
-  for (uintptr_t granule = address & ~uintptr_t{7}; mask != 0; mask >>= 8, granule += 8) {
-    uint64_t const bytes = mask & 0xff;
-    DhCell* const cell = existing_cell(granule);
+  for (uintptr_t at_granule = address & ~uintptr_t{7}; mask != 0; mask >>= 8, at_granule += 8) {
+    uintptr_t granule = at_granule;
+    uint64_t bytes = mask & 0xff;
+    DhCell* cell = existing_cell(granule);
     if (cell == nullptr) return false;
+    if (!kWrite) find_recorded(&cell, &granule, &bytes);
     uint64_t const need = bytes | (kWrite ? uint64_t{kDhWriteBit} : 0);
     if (is_covered(cell, thread->hot->floor, need)) continue;
     quick::want_lines<kWrite>(cell);
@@ -507,15 +537,17 @@ __attribute__((always_inline)) inline bool quick_access(Thread* thread, uintptr_
   if (found == nullptr) return false;
   QuickCache::Site const site = *found;
   uint64_t const kind = kWrite ? uint64_t{kDhWriteBit} : 0;
-  uintptr_t granule = address & ~uintptr_t{7};
-  for (uint64_t masks = bytes_at(address, size); masks != 0; masks >>= 8, granule += 8) {
+  uintptr_t at_granule = address & ~uintptr_t{7};
+  for (uint64_t masks = bytes_at(address, size); masks != 0; masks >>= 8, at_granule += 8) {
+    uintptr_t granule = at_granule;
     Chunk* const chunk = existing_chunk(granule);
     if (chunk == nullptr) return false;
     size_t const index = cell_index(granule);
-    DhCell* const cell = &chunk->cells[index];
-    uint64_t const mask = masks & 0xff;
+    DhCell* cell = &chunk->cells[index];
+    uint64_t mask = masks & 0xff;
     if (is_covered(cell, floor, kind | mask)) continue;
     note_touched(chunk, index);
+    if (!kWrite && find_recorded(&cell, &granule, &mask) && is_covered(cell, floor, mask)) continue;
     thread->span.note_used();
     if (quick::change_cell(thread, granule, cell, floor, kind, mask, site)) continue;
     AccessType const type = kWrite ? AccessType::kWrite : AccessType::kRead;

@@ -48,6 +48,7 @@ Chunk* make_chunk(uintptr_t index) {
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_NOHUGEPAGE);
   platform::sys_madvise(fresh, sizeof(Chunk), MADV_DONTDUMP);
   fresh->behind = {{kDhLongBit, 0}};
+  fresh->program = index << kDhChunkBits;
   uintptr_t expected = 0;
   if (__atomic_compare_exchange_n(&__dh_shadow[index], &expected, entry_of(fresh, index), false,
                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {

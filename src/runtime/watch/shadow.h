@@ -56,6 +56,7 @@ struct Chunk {
   alignas(8) uint8_t group_state[kChunkGroups];  // GroupState
   DhCell* ended;       // one for every group, from the first end on: what its cells would be
   SmallBlock* blocks;  // one for every kCellsPerBlock cells, from the first block on
+  uintptr_t program;   // whose cells these are
 };
 inline constexpr size_t kChunkBlocks = kChunkCells / kCellsPerBlock;
 

@@ -13,6 +13,7 @@
 // tables of its shadow, too.
 #include "runtime/platform/memory.h"
 #include "runtime/watch/shadow.h"
+#include "runtime/watch/unwritable.h"
 
 namespace deadheat::watch {
 
@@ -156,17 +157,21 @@ void populate_around(Chunk* chunk, size_t page) {
   if (around.will_be_touched()) around.populate();
 }
 
-}  // namespace
-
-void touch_page(Chunk* chunk, size_t page) {
-  if (__atomic_exchange_n(&chunk->page_state[page], uint8_t{kWritten}, __ATOMIC_RELAXED) != kUntouched)
-    return;
+// The first page of several that get memory, perhaps.
+void get_memory(Chunk* chunk, size_t page) {
   HugePage const huge(chunk, page);
   if (huge.is_whole() && begin_huge_page(huge)) return;
   size_t const count = pages_to_expect(chunk, page);
   if (count != 1) Stretch(chunk, page, count).populate();
   if (huge.is_whole() && join_pages(huge)) return;
   populate_around(chunk, page);
+}
+}  // namespace
+
+void touch_page(Chunk* chunk, size_t page) {
+  uint8_t const before = __atomic_exchange_n(&chunk->page_state[page], uint8_t{kWritten}, __ATOMIC_RELAXED);
+  if (before == kUntouched) get_memory(chunk, page);
+  if (before != kWritten) begin_page_if_unwritable(chunk, page);
 }
 
 }  // namespace deadheat::watch

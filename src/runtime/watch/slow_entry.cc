@@ -109,6 +109,21 @@ DH_C DH_SLOW void deadheat_write_bytes(void* address, const DhCell* cell, uint64
   __attribute__((musttail)) return deadheat_write_slow(address, cell, bytes, value);
 }
 
+// Memory that nobody can write: the page may be covered; otherwise its cell is that of one more read, of all
+// bytes.
+DH_C DH_SLOW void deadheat_read_page(const void* address, const DhCell* cell, uint64_t bytes) {
+  Thread* const thread = current_thread;
+  if (may_be_quick(thread) &&
+      read_of_page_quickly(thread, reinterpret_cast<uintptr_t>(address), cell_of_page(cell), bytes, DH_PC)) {
+    return;
+  }
+  __attribute__((musttail)) return deadheat_read_slow(address, cell, bytes);
+}
+DH_C DH_SLOW void deadheat_read_unwritable(const void* address, const DhCell* cell, uint64_t bytes) {
+  if (is_page_covered(cell)) return;
+  __attribute__((musttail)) return deadheat_read_page(address, cell, bytes);
+}
+
 #define DH_READ_AGAIN(name, again, elsewhere)                                       \
   DH_C DH_SLOW void name(const void* address, const DhCell* cell, uint64_t bytes) { \
     Again const done = try_again<again>(cell, bytes, DH_PC);                        \
@@ -139,6 +154,7 @@ static_assert(kDhLongBit == 0x400000);
 static_assert(kSameAccess == (~uint64_t{0} << 47 | 0x4003ff) && kDhWriteBit == 1 << 8);
 static_assert(kSameLabel == (~uint64_t{0} << 23 | 0x400300));
 static_assert(__builtin_offsetof(DhHot, floor) == 0);
+static_assert(kUnwritable == 0xff);
 // The bit below the slot says that a read is noted.
 static_assert(uint64_t{kNoClock} << kDhEpochShift == uint64_t{1} << 46);
 
@@ -167,7 +183,9 @@ __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t)
       "shr $24, %r11\n"
       "je deadheat_read_slow\n"
       // The first one is a plain read of another thread. If the second one is of this thread and these bytes:
-      "3: mov %fs:__dh_hot@tpoff, %r11\n"
+      "3: cmpq $0xff, (%rsi)\n"
+      "je deadheat_read_unwritable\n"
+      "mov %fs:__dh_hot@tpoff, %r11\n"
       "xor 8(%rsi), %r11\n"
       "xor %rdx, %r11\n"
       "test $0x4003ff, %r11d\n"
