@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "instrument/library_waits.h"
 #include "runtime/abi.h"
 
 namespace deadheat::instrument {
@@ -16,6 +17,10 @@ using namespace llvm;
 namespace {
 
 int c_order(AtomicOrdering ordering) { return static_cast<int>(toCABI(ordering)); }
+// The order that an operation makes, which may be less than what it is compiled to.
+int c_order(const Instruction& operation, AtomicOrdering ordering) {
+  return c_order(is_of_library_wait(operation) ? AtomicOrdering::Monotonic : ordering);
+}
 
 // 8, 16, 32, 64 or 128 if a hook exists for values of this type, else 0.
 unsigned hook_bits(Type* type, const DataLayout& layout) {
@@ -145,7 +150,7 @@ bool AtomicInstrumenter::replace_load(LoadInst& load) {
   IRBuilder<> builder(&load);
   builder.SetCurrentDebugLocation(location_of(load));
   const DataLayout& layout = load.getDataLayout();
-  Value* const order = builder.getInt32(c_order(load.getOrdering()));
+  Value* const order = builder.getInt32(c_order(load, load.getOrdering()));
   const unsigned bits = hook_bits(load.getType(), layout);
   if (bits == 0) {
     surround(load, address, kDhHeldLoad, order);
@@ -163,7 +168,7 @@ bool AtomicInstrumenter::replace_store(StoreInst& store) {
   IRBuilder<> builder(&store);
   builder.SetCurrentDebugLocation(location_of(store));
   const DataLayout& layout = store.getDataLayout();
-  Value* const order = builder.getInt32(c_order(store.getOrdering()));
+  Value* const order = builder.getInt32(c_order(store, store.getOrdering()));
   Value* const value = store.getValueOperand();
   const unsigned bits = hook_bits(value->getType(), layout);
   if (bits == 0) {
@@ -181,7 +186,7 @@ bool AtomicInstrumenter::replace_update(AtomicRMWInst& update) {
   IRBuilder<> builder(&update);
   builder.SetCurrentDebugLocation(location_of(update));
   const DataLayout& layout = update.getDataLayout();
-  Value* const order = builder.getInt32(c_order(update.getOrdering()));
+  Value* const order = builder.getInt32(c_order(update, update.getOrdering()));
   const unsigned bits = hook_bits(update.getType(), layout);
   const StringRef hook = hook_of(update.getOperation());
   if (bits == 0 || hook.empty()) {
@@ -206,10 +211,10 @@ bool AtomicInstrumenter::replace_exchange(AtomicCmpXchgInst& exchange) {
   if (bits == 0) return false;
   Value* const expected = to_integer(builder, exchange.getCompareOperand(), bits);
   Value* const desired = to_integer(builder, exchange.getNewValOperand(), bits);
-  Value* const old =
-      hooks_.call(builder, hook_name("compare_exchange", bits), builder.getIntNTy(bits),
-                  {address, expected, desired, builder.getInt32(c_order(exchange.getSuccessOrdering())),
-                   builder.getInt32(c_order(exchange.getFailureOrdering()))});
+  Value* const old = hooks_.call(
+      builder, hook_name("compare_exchange", bits), builder.getIntNTy(bits),
+      {address, expected, desired, builder.getInt32(c_order(exchange, exchange.getSuccessOrdering())),
+       builder.getInt32(c_order(exchange, exchange.getFailureOrdering()))});
   Value* const success = builder.CreateICmpEQ(old, expected);
   Value* result =
       builder.CreateInsertValue(PoisonValue::get(exchange.getType()), from_integer(builder, old, type), 0);

@@ -5,6 +5,7 @@
 
 #include "instrument/hooks.h"
 #include "instrument/library_caches.h"
+#include "instrument/library_waits.h"
 
 namespace deadheat::instrument {
 
@@ -35,6 +36,7 @@ PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
       function.addFnAttr(Attribute::SanitizeThread);
     function.addFnAttr(Attribute::DisableSanitizerInstrumentation);
     mark_library_caches(function);
+    mark_library_waits(function);
   }
   return PreservedAnalyses::none();
 }

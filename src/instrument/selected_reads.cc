@@ -7,8 +7,10 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include <memory>
 #include <optional>
 
 // By its address callbacks know that they are given a function. LLVM's library has it; one of our own, which
@@ -21,6 +23,7 @@ namespace {
 using namespace llvm;
 
 constexpr const char* kMark = "deadheat.read";
+constexpr const char* kMasked = "deadheat.masked";  // with the number of the mask
 
 bool is_marked(const Instruction& read) { return read.getMetadata(kMark) != nullptr; }
 
@@ -167,17 +170,65 @@ class InventedReads {
 
 }  // namespace
 
-void mark_reads(Function& function) {
-  MDNode* const mark = MDNode::get(function.getContext(), {});
-  for (Instruction& i : instructions(function))
-    if (isa<LoadInst>(i)) i.setMetadata(kMark, mark);
+namespace {
+
+bool is_masked_read(const Instruction& instruction) {
+  const auto* const call = dyn_cast<IntrinsicInst>(&instruction);
+  return call != nullptr && call->getIntrinsicID() == Intrinsic::masked_load;
 }
 
-unsigned unite_selected_reads(Function& function) {
-  const unsigned united = InventedReads(function).make_conditional();
+// What InstCombine has made of reads under a mask keeps their metadata.
+unsigned mask_again(Function& function, const Masks& masks) {
+  if (masks.empty()) return 0;
+  SmallVector<LoadInst*> unmasked;
   for (Instruction& i : instructions(function))
+    if (auto* const read = dyn_cast<LoadInst>(&i); read != nullptr && read->hasMetadata(kMasked))
+      unmasked.push_back(read);
+  if (unmasked.empty()) return 0;
+  const DominatorTree dominators(function);
+  unsigned masked = 0;
+  for (LoadInst* const read : unmasked) {
+    const auto number = mdconst::extract<ConstantInt>(read->getMetadata(kMasked)->getOperand(0));
+    Value* const mask = masks[number->getZExtValue()];
+    const auto* const constant = dyn_cast_or_null<Constant>(mask);
+    if (mask == nullptr || (constant != nullptr && constant->isAllOnesValue()) ||
+        !dominators.dominates(mask, read))
+      continue;
+    IRBuilder<> builder(read);
+    CallInst* const instead =
+        builder.CreateMaskedLoad(read->getType(), read->getPointerOperand(), read->getAlign(), mask);
+    instead->setDebugLoc(read->getDebugLoc());
+    read->replaceAllUsesWith(instead);
+    read->eraseFromParent();
+    ++masked;
+  }
+  return masked;
+}
+
+}  // namespace
+
+Masks mark_reads(Function& function) {
+  LLVMContext& context = function.getContext();
+  MDNode* const mark = MDNode::get(context, {});
+  Masks masks;
+  for (Instruction& i : instructions(function)) {
+    if (isa<LoadInst>(i)) i.setMetadata(kMark, mark);
+    if (!is_masked_read(i)) continue;
+    auto* const number = ConstantInt::get(Type::getInt64Ty(context), masks.size());
+    i.setMetadata(kMasked, MDNode::get(context, ConstantAsMetadata::get(number)));
+    masks.emplace_back(cast<IntrinsicInst>(i).getArgOperand(2));
+  }
+  return masks;
+}
+
+unsigned unite_selected_reads(Function& function, const Masks& masks) {
+  const unsigned masked = mask_again(function, masks);
+  const unsigned united = InventedReads(function).make_conditional();
+  for (Instruction& i : instructions(function)) {
     if (isa<LoadInst>(i)) i.setMetadata(kMark, nullptr);
-  return united;
+    if (isa<LoadInst>(i) || is_masked_read(i)) i.setMetadata(kMasked, nullptr);
+  }
+  return masked + united;
 }
 
 void keep_selected_reads(PassInstrumentationCallbacks& callbacks) {
@@ -188,12 +239,15 @@ void keep_selected_reads(PassInstrumentationCallbacks& callbacks) {
     return (*function)->hasFnAttribute(Attribute::SanitizeThread) ? const_cast<Function*>(*function)
                                                                   : nullptr;
   };
-  callbacks.registerBeforeNonSkippedPassCallback([watched](StringRef pass, const Any& unit) {
-    if (Function* const function = watched(pass, unit)) mark_reads(*function);
+  const auto masks = std::make_shared<Masks>();
+  callbacks.registerBeforeNonSkippedPassCallback([watched, masks](StringRef pass, const Any& unit) {
+    if (Function* const function = watched(pass, unit)) *masks = mark_reads(*function);
   });
-  callbacks.registerAfterPassCallback([watched](StringRef pass, const Any& unit, const PreservedAnalyses&) {
-    if (Function* const function = watched(pass, unit)) unite_selected_reads(*function);
-  });
+  callbacks.registerAfterPassCallback(
+      [watched, masks](StringRef pass, const Any& unit, const PreservedAnalyses&) {
+        if (Function* const function = watched(pass, unit)) unite_selected_reads(*function, *masks);
+        masks->clear();
+      });
 }
 
 }  // namespace deadheat::instrument

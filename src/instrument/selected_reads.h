@@ -11,16 +11,25 @@
 // writes. The next InstCombine does the same again, and so does this.
 //
 // A program that does read both first and selects then has marks on its reads, and they stay as they are.
+//
+// The same with vectors: where a loop touches some elements only, the vectorizer reads under a mask, and
+// InstCombine makes that a read of all of them wherever it cannot fault. It becomes one under a mask again.
 #pragma once
 
 #include <llvm/IR/Function.h>
 #include <llvm/IR/PassInstrumentation.h>
+#include <llvm/IR/ValueHandle.h>
+
+#include <vector>
 
 namespace deadheat::instrument {
 
-void mark_reads(llvm::Function& function);
-// Returns how many there were. Takes the marks away.
-unsigned unite_selected_reads(llvm::Function& function);
+// Of each read under a mask: the mask.
+using Masks = std::vector<llvm::WeakTrackingVH>;
+
+Masks mark_reads(llvm::Function& function);
+// Returns how many there were. Takes the marks away. `masks`: what mark_reads has returned.
+unsigned unite_selected_reads(llvm::Function& function, const Masks& masks);
 
 // Both, around each InstCombine.
 void keep_selected_reads(llvm::PassInstrumentationCallbacks& callbacks);

@@ -12,6 +12,8 @@ using namespace llvm;
 // A function before InstCombine, and what is read in it afterwards.
 class Combined {
  public:
+  auto instructions() const { return llvm::instructions(*module_->getFunction("f")); }
+
   explicit Combined(const std::string& text) {
     SMDiagnostic error;
     module_ = parseAssemblyString(text, error, context_);
@@ -31,10 +33,10 @@ class Combined {
     builder.registerFunctionAnalyses(functions);
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, components, modules);
-    mark_reads(function);
+    const Masks masks = mark_reads(function);
     InstCombinePass().run(function, functions);
     invented_ = reads().size();
-    united_ = unite_selected_reads(function);
+    united_ = unite_selected_reads(function, masks);
     std::string problem;
     raw_string_ostream stream(problem);
     EXPECT_FALSE(verifyModule(*module_, &stream)) << problem;
@@ -42,7 +44,7 @@ class Combined {
 
   std::vector<const LoadInst*> reads() const {
     std::vector<const LoadInst*> found;
-    for (const Instruction& i : instructions(*module_->getFunction("f")))
+    for (const Instruction& i : instructions())
       if (const auto* const read = dyn_cast<LoadInst>(&i)) found.push_back(read);
     return found;
   }
@@ -141,6 +143,61 @@ TEST(SelectedReads, AReadBeforeTheSelectionIsNotMadeAgain) {
   ASSERT_EQ(f.reads().size(), 2u);
   EXPECT_THAT(variables(f.reads()[0]), ElementsAre("b"));
   EXPECT_EQ(variables(f.reads()[1]).size(), 2u);
+}
+
+// What is read under a mask, and the mask.
+std::string masks_in(const Combined& f) {
+  std::string text;
+  raw_string_ostream stream(text);
+  for (const Instruction& i : f.instructions())
+    if (const auto* const call = dyn_cast<IntrinsicInst>(&i);
+        call != nullptr && call->getIntrinsicID() == Intrinsic::masked_load) {
+      EXPECT_FALSE(call->hasMetadata("deadheat.masked"));
+      call->getArgOperand(0)->printAsOperand(stream, false);
+      stream << " under ";
+      call->getArgOperand(2)->printAsOperand(stream, false);
+    }
+  return text;
+}
+
+TEST(SelectedReads, WhatIsReadUnderAMaskStaysSo) {
+  const Combined constant(R"(
+    @a = global [4 x i32] zeroinitializer, align 16
+    declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, i32, <4 x i1>, <4 x i32>)
+    declare void @llvm.masked.store.v4i32.p0(<4 x i32>, ptr, i32, <4 x i1>)
+    define void @f() {
+      %v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr @a, i32 16, <4 x i1> <i1 1, i1 0, i1 1, i1 0>, <4 x i32> poison)
+      %w = add <4 x i32> %v, <i32 1, i32 1, i32 1, i32 1>
+      call void @llvm.masked.store.v4i32.p0(<4 x i32> %w, ptr @a, i32 16, <4 x i1> <i1 1, i1 0, i1 1, i1 0>)
+      ret void
+    })");
+  EXPECT_EQ(constant.invented(), 1u) << "LLVM has learnt not to, and all this may go";
+  EXPECT_EQ(constant.united(), 1u);
+  EXPECT_EQ(constant.reads().size(), 0u);
+  EXPECT_EQ(masks_in(constant), "@a under <i1 true, i1 false, i1 true, i1 false>");
+
+  const Combined variable(R"(
+    @a = global [4 x i32] zeroinitializer, align 16
+    declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, i32, <4 x i1>, <4 x i32>)
+    define <4 x i32> @f(<4 x i1> %m, <4 x i32> %else) {
+      %v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr @a, i32 16, <4 x i1> %m, <4 x i32> %else)
+      ret <4 x i32> %v
+    })");
+  EXPECT_EQ(variable.invented(), 1u);
+  EXPECT_EQ(masks_in(variable), "@a under %m");
+}
+
+TEST(SelectedReads, WhatIsReadUnderNoMaskAnyMoreIsReadWhole) {
+  const Combined f(R"(
+    @a = global [4 x i32] zeroinitializer, align 16
+    declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, i32, <4 x i1>, <4 x i32>)
+    define <4 x i32> @f() {
+      %v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr @a, i32 16, <4 x i1> <i1 1, i1 1, i1 1, i1 1>, <4 x i32> poison)
+      ret <4 x i32> %v
+    })");
+  EXPECT_EQ(f.united(), 0u);
+  ASSERT_EQ(f.reads().size(), 1u);
+  EXPECT_FALSE(f.reads()[0]->hasMetadata("deadheat.masked"));
 }
 
 }  // namespace
