@@ -139,7 +139,7 @@ bool is_same_variable(const Variable& a, const Variable& b) {
 }
 
 void add_variables(std::vector<Variable>& all, const std::vector<Variable>& more) {
-  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kMost = 64;
   for (const Variable& variable : more) {
     bool is_known = std::any_of(all.begin(), all.end(),
                                 [&](const Variable& other) { return is_same_variable(variable, other); });

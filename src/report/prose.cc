@@ -112,13 +112,18 @@ std::string headline_text(const Finding& finding) {
   }
   if (finding.variables.empty()) return text + "unknown memory";
   text += variable_text(finding.variables[0]);
+  // Of very many a few: the JSON report has them all.
+  constexpr std::size_t kMostNamed = 8;
+  const std::size_t count = finding.variables.size();
+  const std::size_t named = count <= kMostNamed + 1 ? count : kMostNamed;
   std::string others;
-  for (std::size_t i = 1; i < finding.variables.size(); i++) {
+  for (std::size_t i = 1; i < named; i++) {
     const Variable& variable = finding.variables[i];
     others += (i > 1 ? ", " : "") +
               (variable.name.empty() ? variable_text(variable) : short_function(variable.name));
   }
   if (!others.empty()) text += ", and on " + others;
+  if (named < count) text += fmt::format(" and {} more", count - named);
   return text;
 }
 

@@ -452,6 +452,28 @@ int main(void) {
   return pthread_join(thread, 0);
 }
 """
+ONE_PLACE = """\
+#include <pthread.h>
+#include <unistd.h>
+int known, unknown, many[100];
+static void set(int *where, int value) { *where = value; }
+static void set_all(int value) {
+  set(&known, value);
+  set(&unknown, value);
+  for (int i = 0; i < 100; ++i) set(many + i, value);
+}
+static void *other(void *unused) {
+  set_all(1);
+  return unused;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, other, 0);
+  usleep(100000);
+  set_all(2);
+  return pthread_join(thread, 0);
+}
+"""
 CLEAN = "int main(int argc, char **argv) { (void)argv; return argc - 1; }\n"
 
 
@@ -492,6 +514,28 @@ class CheckForReal(CliTest):
         # Of an older one the word is told that both touched; of a later one all that was not covered, at least.
         self.assertIn(sizes[7], (8, 40))
         self.assertTrue(sizes[9] == 8 or sizes[9] > 32, sizes[9])
+
+    def test_all_variables_that_race_at_one_pair_of_places_are_named(self):
+        self.write("one_place.c", ONE_PLACE)
+        self.assertEqual(self.deadheat("check", "--json", "o.json", "one_place.c"), 66)
+        findings = self.read_json("o.json")["findings"]
+        self.assertEqual(len(findings), 1)
+        self.assertGreaterEqual(findings[0]["instances"], 3)
+        self.assertEqual({v["name"] for v in findings[0]["variables"]}, {"known", "unknown", "many"})
+        # And whoever knows of one has not accepted the others.
+        self.write("known.txt", "race:^known$\n")
+        self.assertEqual(self.deadheat("check", "--suppressions", "known.txt", "--json", "o.json", "one_place.c"), 66)
+        names = {v["name"] for v in self.read_json("o.json")["findings"][0]["variables"]}
+        self.assertEqual(names, {"unknown", "many"})
+
+    def test_arguments_that_are_not_utf8(self):
+        self.write("one_place.c", ONE_PLACE)
+        arguments = [b"caf\xe9", b"\xc3\xa9", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"\xc0\x80", b"\xe2\x82"]
+        self.assertEqual(self.deadheat("check", "--json", "o.json", "one_place.c", "--", *arguments), 66)
+        command = self.read_json("o.json")["program"]["command"]
+        self.assertEqual(command[-5], "\u00e9")
+        self.assertEqual(command[-3], "\U0001f600")
+        self.assertIn("\ufffd", command[-6])
 
     def test_clean_and_failing_programs(self):
         self.write("clean.c", CLEAN)

@@ -185,6 +185,16 @@ class Compilers(Case):
         self.assertNotEqual(outcome.code, 0, "nothing runs unwatched silently")
 
 
+    def test_program_of_which_nothing_but_the_link_is_instrumented(self):
+        plain = build("ends.c", "-c", compiler="clang-19", name="plain.o")
+        linked = WORK / "linked"
+        subprocess.run([str(BUILD / "bin/deadheat-cc"), "-pthread", str(plain), "-o", str(linked)], check=True, timeout=TIMEOUT)
+        self.assertIn("only what library calls do was watched", deadheat_run(linked, "none").err)
+        process = subprocess.run([str(linked), "none"], capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertIn("only what library calls do was watched", process.stderr)
+        self.assertEqual(process.returncode, 0)
+
+
 class Endings(Case):
     def test_ways_to_end(self):
         cases = {"none": 0, "exit": 7, "_exit": 7, "quick_exit": 7, "pthread_exit": 0, "segv": 139, "abort": 134,

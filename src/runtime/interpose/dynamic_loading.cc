@@ -106,9 +106,9 @@ void keep_from_others(const Range& range) {
   uintptr_t const start = range.start & ~uintptr_t{4095};
   size_t const size = ((range.end + 4095) & ~uintptr_t{4095}) - start;
   rlimit room{};
-  bool const is_limited = platform::failed(platform::syscall6(SYS_prlimit64, 0, RLIMIT_AS, 0,
-                                                              reinterpret_cast<long>(&room))) ||
-                          room.rlim_cur != RLIM_INFINITY;
+  bool const is_limited =
+      platform::failed(platform::syscall6(SYS_prlimit64, 0, RLIMIT_AS, 0, reinterpret_cast<long>(&room))) ||
+      room.rlim_cur != RLIM_INFINITY;
   if (is_limited || kept == kMost || kept_bytes + size > kMostBytes) return;
   ++kept;
   kept_bytes += size;

@@ -178,10 +178,9 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     return call_handler(signal, info, context, mask);
   constexpr long long kPageFault = 14, kWrite = 2;  // the processor's numbers
   const greg_t* const registers = interrupted->uc_mcontext.gregs;
-  HandledFault fault = {
-      lane::fault_beginning(info->si_addr,
-                            registers[REG_TRAPNO] == kPageFault && (registers[REG_ERR] & kWrite) != 0),
-      handled_faults};
+  HandledFault fault = {lane::fault_beginning(info->si_addr, registers[REG_TRAPNO] == kPageFault &&
+                                                                 (registers[REG_ERR] & kWrite) != 0),
+                        handled_faults};
   handled_faults = &fault;
   call_handler(signal, info, context, mask);
   handled_faults = fault.outer;

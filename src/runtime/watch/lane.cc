@@ -78,9 +78,24 @@ void initialise() {
   }
 }
 
+namespace {
+// It must not look like "no races".
+void tell_that_little_was_watched() {
+  static const char text[] =
+      "only what library calls do was watched: none of the program's own code was compiled with deadheat-cc "
+      "or "
+      "deadheat-c++";
+  if (platform::options().log == nullptr) return platform::warn("%s", text);
+  platform::Text line;
+  line.append("{\"t\":\"note\",\"text\":\"%s\"}\n", text);
+  platform::raw_write(line);
+}
+}  // namespace
+
 int finish(int status) {
   if (__atomic_exchange_n(&finished, true, __ATOMIC_ACQ_REL)) return status;
   KeepErrno const keep;
+  if (nothing_is_instrumented()) tell_that_little_was_watched();
   write_end(status);
   platform::raw_log_finish();
   bool const simply_run = platform::options().log == nullptr;

@@ -144,6 +144,11 @@ void note_instrumented(uintptr_t address) {
   __atomic_store_n(&module_count, module_count + 1, __ATOMIC_RELEASE);
 }
 
+bool nothing_is_instrumented() {
+  return __atomic_load_n(&module_count, __ATOMIC_ACQUIRE) == 0 &&
+         !__atomic_load_n(&too_many, __ATOMIC_RELAXED);
+}
+
 bool is_known_as_instrumented(uintptr_t address) {
   unsigned const count = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; ++i) {

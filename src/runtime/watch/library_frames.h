@@ -23,6 +23,8 @@ namespace deadheat::watch {
 
 // A module whose code is instrumented, by an address in it.
 void note_instrumented(uintptr_t address);
+// Has none of the program's code been compiled with hooks?
+bool nothing_is_instrumented();
 // Also true where too many modules are instrumented to know them all.
 bool is_instrumented(uintptr_t address);
 // True for ever once it is, and for code that was seen to be.

@@ -46,28 +46,30 @@ Place place_of(uintptr_t pc, StackId frames, AccessType type) {
   return {pc, type};
 }
 
-// A place may be in a function of a library's header that is not inlined, as all of std::vector's are at -O0.
-// Then it is the callers that tell one race from another, and which of them are the program's own only its
-// debug information says, which is not looked at here. So the same two places are told again where they are
-// reached by other ways, and whoever reads the log makes one finding of what is one to a person. So many of
-// them: what is called from everywhere is understood by then.
+// Two places may be those of many variables: a function is handed one or the other. And a place may be in a
+// function of a library's header that is not inlined, as all of std::vector's are at -O0. Then it is the
+// callers that tell one race from another, and which of them are the program's own only its debug information
+// says, which is not looked at here. So the same two places are told again where they race on other bytes,
+// or are reached by other ways, and whoever reads the log makes one finding of what is one to a person, with
+// all its variables. So many of them: what happens to everything, or is called from everywhere, is understood
+// by then.
 constexpr uint64_t kMostWays = 64;
-platform::PairTable<AccessType> places;  // how many ways each pair was reached by
+platform::PairTable<AccessType> places;  // how many ways each pair was told in
 
-Place by_way(const Place& place, StackId frames) {
+Place by_way(const Place& place, StackId frames, uintptr_t address) {
   constexpr unsigned kNear = 8;
   uintptr_t callers[kNear];
   unsigned const count = frames_of(frames, callers, kNear);
-  Place way = place;
+  Place way{place.pc * 0x9E3779B97F4A7C15ull + address, place.type};
   for (unsigned i = 0; i < count; ++i) way.pc = way.pc * 0x9E3779B97F4A7C15ull + callers[i];
   return way;
 }
 
 // Its number, and whether it is to be told.
-size_t note_race(const Place& here, StackId here_frames, const Place& there, StackId there_frames,
-                 bool* fresh) {
-  Place const way = by_way(here, here_frames);
-  Place const other_way = by_way(there, there_frames);
+size_t note_race(uintptr_t address, const Place& here, StackId here_frames, const Place& there,
+                 StackId there_frames, bool* fresh) {
+  Place const way = by_way(here, here_frames, address);
+  Place const other_way = by_way(there, there_frames, address);
   if (!known.contains(way, other_way)) {
     bool is_new;
     if (places[places.note(here, there, &is_new)].instances > kMostWays)
@@ -376,7 +378,7 @@ void report_at(Thread* thread, const AccessRequest& request, const Record& other
   }
   bool fresh = false;
   StackId const frames = current_frames(thread);
-  size_t const number = note_race(place_of(request.pc, frames, request.type), frames,
+  size_t const number = note_race(granule + byte, place_of(request.pc, frames, request.type), frames,
                                   place_of(older.pc, older.frames, older.type), older.frames, &fresh);
   if (!fresh) return;
   platform::on_own_stack([&] { write_race(thread, request, other, granule, byte, older, number); });
