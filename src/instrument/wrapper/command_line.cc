@@ -132,8 +132,8 @@ constexpr auto kSourceSuffixes = std::to_array<string_view>(
 
 // Sanitizers with a runtime that takes the same functions as ours. The undefined-behaviour checks have none
 // of that.
-constexpr auto kOtherRuntimes =
-    std::to_array<string_view>({"thread", "address", "hwaddress", "memory", "leak"});
+constexpr auto kOtherRuntimes = std::to_array<string_view>(
+    {"thread", "address", "hwaddress", "memory", "leak", "safe-stack", "scudo", "dataflow"});
 
 string_view suffix_of(string_view path) {
   const size_t slash = path.rfind('/');

@@ -53,29 +53,39 @@ Place place_of(uintptr_t pc, StackId frames, AccessType type) {
 // or are reached by other ways, and whoever reads the log makes one finding of what is one to a person, with
 // all its variables. So many of them: what happens to everything, or is called from everywhere, is understood
 // by then.
-constexpr uint64_t kMostWays = 64;
-platform::PairTable<AccessType> places;  // how many ways each pair was told in
+constexpr uint64_t kMostBytes = 64;      // by one way
+constexpr uint64_t kMostTold = 1024;     // of one pair of places
+platform::PairTable<AccessType> ways;    // on how many bytes each was told
+platform::PairTable<AccessType> places;  // how often each pair was told
 
-Place by_way(const Place& place, StackId frames, uintptr_t address) {
+Place by_way(const Place& place, StackId frames) {
   constexpr unsigned kNear = 8;
   uintptr_t callers[kNear];
   unsigned const count = frames_of(frames, callers, kNear);
-  Place way{place.pc * 0x9E3779B97F4A7C15ull + address, place.type};
+  Place way = place;
   for (unsigned i = 0; i < count; ++i) way.pc = way.pc * 0x9E3779B97F4A7C15ull + callers[i];
   return way;
+}
+Place on_byte(const Place& way, uintptr_t address) {
+  return {way.pc * 0x9E3779B97F4A7C15ull + address, way.type};
+}
+// Has the pair been told so often? It is about to be told once more.
+bool is_told_enough(platform::PairTable<AccessType>& pairs, const Place& a, const Place& b, uint64_t most) {
+  bool is_new;
+  return pairs[pairs.note(a, b, &is_new)].instances > most;
 }
 
 // Its number, and whether it is to be told.
 size_t note_race(uintptr_t address, const Place& here, StackId here_frames, const Place& there,
                  StackId there_frames, bool* fresh) {
-  Place const way = by_way(here, here_frames, address);
-  Place const other_way = by_way(there, there_frames, address);
-  if (!known.contains(way, other_way)) {
-    bool is_new;
-    if (places[places.note(here, there, &is_new)].instances > kMostWays)
-      return known.note(here, there, fresh);
-  }
-  return known.note(way, other_way, fresh);
+  Place const way = by_way(here, here_frames);
+  Place const other_way = by_way(there, there_frames);
+  Place const on_it = on_byte(way, address);
+  Place const other_on_it = on_byte(other_way, address);
+  if (known.contains(on_it, other_on_it)) return known.note(on_it, other_on_it, fresh);
+  if (is_told_enough(ways, way, other_way, kMostBytes)) return known.note(way, other_way, fresh);
+  if (is_told_enough(places, here, there, kMostTold)) return known.note(here, there, fresh);
+  return known.note(on_it, other_on_it, fresh);
 }
 
 // --- Races the program declared benign
@@ -454,6 +464,7 @@ void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
   platform::raw_log_fork_child();
   known.clear();
+  ways.clear();
   places.clear();
   for (uint32_t id = 0; id < threads_created(); ++id) thread_info(id)->reported = false;
   report_lock.unlock();
