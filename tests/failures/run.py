@@ -195,6 +195,14 @@ class Compilers(Case):
         self.assertEqual(process.returncode, 0)
 
 
+    def test_functions_of_the_programs_own_with_names_of_posix(self):
+        for flags in ((), ("-static",)):
+            with self.subTest(flags=flags):
+                outcome = deadheat_run(build("own_names.c", "-w", *flags), options=["--quiet"])
+                self.expect(outcome, FINDINGS, 1)
+                self.assertEqual(outcome.document["program"]["exit"], 0)
+
+
 class Endings(Case):
     def test_ways_to_end(self):
         cases = {"none": 0, "exit": 7, "_exit": 7, "quick_exit": 7, "pthread_exit": 0, "segv": 139, "abort": 134,

@@ -107,8 +107,7 @@ void keep_from_others(const Range& range) {
   size_t const size = ((range.end + 4095) & ~uintptr_t{4095}) - start;
   rlimit room{};
   bool const is_limited =
-      platform::failed(platform::syscall6(SYS_prlimit64, 0, RLIMIT_AS, 0, reinterpret_cast<long>(&room))) ||
-      room.rlim_cur != RLIM_INFINITY;
+      platform::failed(platform::sys_getrlimit(RLIMIT_AS, &room)) || room.rlim_cur != RLIM_INFINITY;
   if (is_limited || kept == kMost || kept_bytes + size > kMostBytes) return;
   ++kept;
   kept_bytes += size;

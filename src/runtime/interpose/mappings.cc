@@ -121,7 +121,7 @@ INTERPOSE(void*, shmat, int id, const void* hint, int flags) {
   if (address == reinterpret_cast<void*>(-1)) return address;
   int const saved = errno;
   shmid_ds description;
-  if (shmctl(id, IPC_STAT, &description) == 0) {
+  if (!platform::failed(platform::syscall6(SYS_shmctl, id, IPC_STAT, reinterpret_cast<long>(&description)))) {
     attached(address, whole_pages(description.shm_segsz));
     lane::mapped(address, whole_pages(description.shm_segsz), CALLER);
   }

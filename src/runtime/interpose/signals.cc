@@ -242,7 +242,13 @@ void deliver_pending() {
 
 }  // namespace
 
+#ifdef DEADHEAT_INTERPOSE_STATIC
+// Under libc's own name: a program in ISO C may have a function of the other one.
+extern "C" int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) __asm__(
+    "__sigaction");
+#else
 DECLARE_REAL_OF(int, sigaction, int signal, const struct sigaction* action, struct sigaction* old);
+#endif
 
 namespace {
 

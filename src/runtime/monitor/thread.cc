@@ -155,7 +155,8 @@ void threads_initialise() {
   // hide.
   rlimit limit{};
   size_t stack = size_t{8} << 20;
-  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (size_t{64} << 20)) stack = limit.rlim_cur;
+  if (!platform::failed(platform::sys_getrlimit(RLIMIT_STACK, &limit)) && limit.rlim_cur < (size_t{64} << 20))
+    stack = limit.rlim_cur;
   auto const here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   auto const top =
       reinterpret_cast<uintptr_t>(platform::environment());  // the kernel put it above everything else

@@ -41,6 +41,10 @@ inline void sys_yield() { syscall6(SYS_sched_yield); }
 inline long sys_madvise(void* address, size_t size, int advice) {
   return syscall6(SYS_madvise, reinterpret_cast<long>(address), static_cast<long>(size), advice);
 }
+// Into a struct rlimit. Not libc's function: a program in ISO C may have one of that name.
+inline long sys_getrlimit(int resource, void* limit) {
+  return syscall6(SYS_prlimit64, 0, resource, 0, reinterpret_cast<long>(limit));
+}
 inline long sys_munmap(void* address, size_t size) {
   return syscall6(SYS_munmap, reinterpret_cast<long>(address), static_cast<long>(size));
 }

@@ -346,7 +346,7 @@ void threads_initialise() {
   Thread* const main = new_thread();
   rlimit limit{};
   size_t stack = size_t{8} << 20;
-  if (getrlimit(RLIMIT_STACK, &limit) == 0) {
+  if (!platform::failed(platform::sys_getrlimit(RLIMIT_STACK, &limit))) {
     stack = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > (size_t{64} << 20) ? size_t{64} << 20
                                                                                    : limit.rlim_cur;
   }
