@@ -171,7 +171,8 @@ __attribute__((weak)) void fault_left(Interrupted* interrupted);
 // The signal that `finish` is called for, if it is.
 __attribute__((weak)) void dying_of(int signal);
 
-// --- Libraries: one may be about to be unloaded, and reports will still tell of its code. The interposer then
+// --- Libraries: one may be about to be unloaded, and reports will still tell of its code. The interposer
+// then
 //     keeps its addresses from the next one, a few times. Defined by lanes that need it.
 __attribute__((weak)) void library_closing();
 

@@ -244,8 +244,8 @@ void deliver_pending() {
 
 #ifdef DEADHEAT_INTERPOSE_STATIC
 // Under libc's own name: a program in ISO C may have a function of the other one.
-extern "C" int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) __asm__(
-    "__sigaction");
+extern "C" int real_sigaction(int signal, const struct sigaction* action,
+                              struct sigaction* old) __asm__("__sigaction");
 #else
 DECLARE_REAL_OF(int, sigaction, int signal, const struct sigaction* action, struct sigaction* old);
 #endif

@@ -76,8 +76,8 @@ class ReadNotes {
   // REQUIRES: thread->may_be_quick().
   __attribute__((always_inline)) static inline bool read_again(Thread* thread, DhCell* cell, uint64_t bytes,
                                                                uintptr_t pc);
-  // Now and then. Of an odd number, and a prime: a loop has so many reads in each turn that all of them are met
-  // in time, and not always the same one.
+  // Now and then. Of an odd number, and a prime: a loop has so many reads in each turn that all of them are
+  // met in time, and not always the same one.
   template <class AnyThread>
   static bool is_time_to_look_beside(const AnyThread* thread) {
     constexpr int32_t kEvery = 31;
