@@ -82,9 +82,8 @@ namespace {
 // It must not look like "no races".
 void tell_that_little_was_watched() {
   static const char text[] =
-      "only what library calls do was watched: none of the program's own code was compiled with deadheat-cc "
-      "or "
-      "deadheat-c++";
+      "only what library calls do was watched: none of the program's own code was compiled with "
+      "deadheat-cc or deadheat-c++";
   if (platform::options().log == nullptr) return platform::warn("%s", text);
   platform::Text line;
   line.append("{\"t\":\"note\",\"text\":\"%s\"}\n", text);
