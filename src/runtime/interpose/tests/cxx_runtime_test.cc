@@ -1,7 +1,10 @@
 // The C++ library: statics, exception_ptr, call_once, futures, threads.
 #include <exception>
 #include <future>
+#include <iomanip>
+#include <locale>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -59,7 +62,8 @@ static void exception_pointers() {
   record_forget_names();
 }
 
-#ifndef TEST_IS_STATIC  // there, calls inside of one of the library's objects are its own
+#ifndef TEST_IS_STATIC  // there, calls inside of one of the library's objects
+                        // are its own
 static void copies_of_errors() {
   auto* const one = new std::runtime_error("a text");
   auto* const two = new std::runtime_error(*one);
@@ -72,6 +76,39 @@ static void copies_of_errors() {
   CHECK(strstr(record_end(), "release text; acquire text") == record_end());
   record_forget_names();
   delete one;
+}
+#endif
+
+#ifndef TEST_IS_STATIC
+struct Numbers : std::numpunct<char> {
+  std::string do_grouping() const override { return "\3"; }
+  std::string do_truename() const override { return "yes"; }
+  std::string do_falsename() const override { return "no"; }
+};
+struct Money : std::moneypunct<wchar_t> {
+  std::string do_grouping() const override { return "\3\2"; }
+  std::wstring do_curr_symbol() const override { return L"$$"; }
+  std::wstring do_positive_sign() const override { return L"+++"; }
+  std::wstring do_negative_sign() const override { return L"-----"; }
+};
+// The cache as a whole, then its arrays.
+static void caches_of_facets() {
+  std::locale const place(std::locale(std::locale::classic(), new Numbers), new Money);
+  std::ostringstream numbers;
+  std::wostringstream money;
+  numbers.imbue(place);
+  money.imbue(place);
+  record_allocations = 1;
+  record_begin();
+  numbers << 1;
+  CHECK(strstr(record_end(), "published 144; published 1; published 3; published 2") != nullptr);
+  record_begin();
+  money << std::put_money(1);
+  CHECK(strstr(record_end(),
+               "published 160; published 2; published 8; "
+               "published 12; published 20") != nullptr);
+  EXPECT(numbers << 2, "");
+  record_allocations = 0;
 }
 #endif
 
@@ -98,6 +135,7 @@ int main() {
   exception_pointers();
 #ifndef TEST_IS_STATIC
   copies_of_errors();
+  caches_of_facets();
 #endif
   higher_things();
   return 0;
