@@ -48,6 +48,9 @@ void freeing(void* address, Pc pc, MemoryThen then = MemoryThen::kStays);
 // Address space that appears or goes without the allocator (mmap, munmap, shmat ...).
 void mapped(void* address, size_t size, Pc pc);
 void unmapping(void* address, size_t size, Pc pc);
+// A library is about to hand memory of its own to all threads, in an order that nobody sees: what was done to
+// it so far comes before whatever will be done to it.
+void published(const void* address, size_t size);
 // What has just been mapped can be written by nobody, and never be made writable. Defined by lanes that make
 // something of it.
 __attribute__((weak)) void mapped_unwritable(void* address, size_t size);
@@ -172,8 +175,7 @@ __attribute__((weak)) void fault_left(Interrupted* interrupted);
 __attribute__((weak)) void dying_of(int signal);
 
 // --- Libraries: one may be about to be unloaded, and reports will still tell of its code. The interposer
-// then
-//     keeps its addresses from the next one, a few times. Defined by lanes that need it.
+//     then keeps its addresses from the next one, a few times. Defined by lanes that need it.
 __attribute__((weak)) void library_closing();
 
 // --- Annotations (deadheat/annotate.h, ThreadSanitizer's names).

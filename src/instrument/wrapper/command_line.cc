@@ -267,6 +267,7 @@ class Reader {
       for (string_view word : kOtherOutput) other_output_ |= list_has(option.substr(4), word);
     if (forbids_undefined(option, next)) request_.forbids_undefined = true;
     if (option == "-static" || option == "--static" || option == "-static-pie") request_.is_static = true;
+    if (option == "-static-libstdc++") request_.has_static_cxx = true;
     if (option == "-flto" || option.starts_with("-flto=")) request_.uses_lto = true;
     if (option == "-fno-lto") request_.uses_lto = false;
     if (option.starts_with("-fuse-ld=") || option.starts_with("--ld-path=")) request_.chose_linker = true;
@@ -339,7 +340,9 @@ void append_linker(std::vector<std::string>& arguments, std::initializer_list<st
 
 std::string archive_of(const Environment& environment, const Request& request) {
   return environment.library_folder + "/libdeadheat_" + request.mode +
-         (request.is_static ? "_static.a" : ".a");
+         (request.is_static        ? "_static.a"
+          : request.has_static_cxx ? "_static_cxx.a"
+                                   : ".a");
 }
 
 // The runtime, whole, after everything of the user's: -Xlinker keeps the place and no -x before it can
@@ -360,6 +363,8 @@ Status append_runtime(const Environment& environment, const Request& request,
   } else {
     // Shared libraries, loaded late ones included, find hooks and interposed functions in the executable.
     append_linker(arguments, {"--dynamic-list=" + folder + "/" + request.mode + ".dynlist"});
+    if (request.has_static_cxx)
+      arguments.push_back("-Wl,@" + folder + "/" + request.mode + "_static_cxx.wrap");
   }
   append_linker(arguments, {"-lpthread", "-ldl", "--pop-state"});
   return Nothing{};

@@ -43,6 +43,7 @@ struct Request {
   bool links_executable = false;
   bool forbids_undefined = false;  // of a shared library
   bool is_static = false;
+  bool has_static_cxx = false;  // -static-libstdc++
   bool uses_lto = false;
   bool chose_linker = false;
 };

@@ -122,6 +122,17 @@ TEST(Wrapper, StaticLinksGetTheStaticRuntimeAndItsWraps) {
   EXPECT_THAT(run({"a.o"}), Contains("--dynamic-list=/lib/watch.dynlist"));
 }
 
+TEST(Wrapper, AStaticCxxLibraryIsWrappedInAnElseDynamicProgram) {
+  EXPECT_THAT(
+      run({"-static-libstdc++", "a.o"}),
+      AllOf(Contains("/lib/libdeadheat_watch_static_cxx.a"), Not(LinksRuntime()),
+            Contains("-Wl,@/lib/watch_static_cxx.wrap"), Contains("--dynamic-list=/lib/watch.dynlist")));
+  EXPECT_THAT(run({"-static", "-static-libstdc++", "a.o"}),
+              AllOf(LinksStaticRuntime(), Not(Contains("-Wl,@/lib/watch_static_cxx.wrap"))));
+  EXPECT_THAT(run({"-static-libstdc++", "-shared", "a.o"}),
+              Not(Contains("/lib/libdeadheat_watch_static_cxx.a")));
+}
+
 TEST(Wrapper, HeadersArePrecompiledNotLinked) {
   EXPECT_THAT(run({"a.h"}), Not(LinksRuntime()));
   EXPECT_THAT(run({"-x", "c++-header", "a.h", "-o", "a.pch"}), Not(LinksRuntime()));

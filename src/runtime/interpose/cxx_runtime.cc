@@ -10,10 +10,10 @@
 // the ABI), and is left to the library for the last one; the end of a handler holds on to the exception until
 // the library has let go of it.
 //
-// What copies share inside of the library: the text of exceptions (std::logic_error, std::runtime_error and
-// what derives from them), the paths of std::filesystem::filesystem_error, the facets of std::locale. Each
-// thread uses and destroys its own copy; letting go of one is ordered before the end of what they share,
-// which the program sees as a free. Copying needs no order.
+// What copies of exceptions share inside of the library: the text of std::logic_error, std::runtime_error and
+// what derives from them. Each thread uses and destroys its own copy; letting go of one is ordered before the
+// end of what they share, which the program sees as a free. Copying needs no order. (The same of locales and
+// of std::filesystem: cxx_locale.cc, cxx_filesystem.cc.)
 //
 // std::thread: the constructor's end is ordered before the new thread's beginning, so the handle that the
 // library has pthread_create write is, too (thread.h).
@@ -21,38 +21,16 @@
 // set_value_at_thread_exit: the library makes the future ready when the thread ends, by a store that is not
 // seen. What came before is released to the word that is waited for when that is arranged.
 //
-// std::ctype<char> caches what it has converted, in tables that it fills when they are first needed, without
-// any order: every thread writes the same. The half of that which is in a header is left out by the compiler
-// plugin (src/instrument/library_caches.h); the half in the library copies with memcpy, which is ignored.
-//
 // Nothing needed: std::thread, mutex, condition_variable, call_once, future and the like call pthread
 // functions, and shared_ptr, atomic and jthread are headers, compiled into the program. __cxa_throw and
 // __cxa_rethrow touch only their own thread's exceptions. ios_base::Init counts its references with atomics
 // of the library on objects that only the library touches.
-#include "runtime/interpose/ignored.h"
+#include "runtime/interpose/cxx_library.h"
 #include "runtime/interpose/thread.h"
 #include "runtime/platform/syscalls.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
-
-#ifdef DEADHEAT_INTERPOSE_STATIC
-// A static C program has no C++ library, and a C++ one pulls in only what it refers to: weak, with our own to
-// fall back on.
-#define WEAK_REAL(result, name, ...) \
-  extern "C" __attribute__((weak)) result real_##name(__VA_ARGS__) __asm__("__real_" #name)
-#define REAL_OR_NULL(name) real_or_null(&real_##name)
-namespace {
-template <class Function>
-Function* real_or_null(Function* function) {
-  __asm__("" : "+r"(function));
-  return function;
-}
-}  // namespace
-#else
-#define WEAK_REAL(result, name, ...) DECLARE_REAL_OF(result, name, __VA_ARGS__)
-#define REAL_OR_NULL(name) REAL_IF_ANY(name)
-#endif
 
 // --- Guards of local statics
 
@@ -162,13 +140,7 @@ INTERPOSE_ONLY(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, Except
   let_go(self);
 }
 
-#ifdef DEADHEAT_INTERPOSE_STATIC
-// Not interposed, so under its own name.
-extern "C" __attribute__((weak)) void real__ZSt17current_exceptionv(ExceptionPointer* result) __asm__(
-    "_ZSt17current_exceptionv");
-#else
-WEAK_REAL(void, _ZSt17current_exceptionv, ExceptionPointer* result);
-#endif
+WEAK_OTHER(void, _ZSt17current_exceptionv, ExceptionPointer* result);
 WEAK_REAL(void, __cxa_end_catch, void);
 
 INTERPOSE_ONLY(void, __cxa_end_catch, void) {
@@ -196,25 +168,19 @@ struct TextHeader {
   int owners;
 };
 void lets_go_of_text(const Error* self) { lane::release(self->text - sizeof(TextHeader)); }
-
-template <class Function>
-Function* existing(Function* function, const char* name) {
-  if (function == nullptr) no_such_function(name);
-  return function;
-}
 }  // namespace
 
-#define ERROR_LETS_GO(name)                    \
-  WEAK_REAL(void, name, Error* self);          \
-  INTERPOSE_ONLY(void, name, Error* self) {    \
-    lets_go_of_text(self);                     \
-    existing(REAL_OR_NULL(name), #name)(self); \
+#define ERROR_LETS_GO(name)                 \
+  WEAK_REAL(void, name, Error* self);       \
+  INTERPOSE_ONLY(void, name, Error* self) { \
+    lets_go_of_text(self);                  \
+    EXISTING(name)(self);                   \
   }
 #define ERROR_ASSIGNED(name)                                      \
   WEAK_REAL(Error*, name, Error* self, const Error* other);       \
   INTERPOSE_ONLY(Error*, name, Error* self, const Error* other) { \
     lets_go_of_text(self);                                        \
-    return existing(REAL_OR_NULL(name), #name)(self, other);      \
+    return EXISTING(name)(self, other);                           \
   }
 ERROR_LETS_GO(_ZNSt11logic_errorD1Ev)
 ERROR_LETS_GO(_ZNSt11logic_errorD2Ev)
@@ -234,105 +200,6 @@ INTERPOSE_ONLY(void, _ZNSs4_Rep10_M_destroyERKSaIcE, TextHeader* text, const voi
   } else {
     delete_text(text);
   }
-}
-
-// --- std::locale. A facet may belong to several locales that are not copies of each other, so all that there
-// are let go of one object. The classic one, which most streams have, lives for ever.
-
-namespace {
-struct LocaleImplementation;
-struct Locale {
-  LocaleImplementation* implementation;
-};
-struct alignas(8) {
-  char order;
-} locales;
-}  // namespace
-
-#ifdef DEADHEAT_INTERPOSE_STATIC
-extern "C" __attribute__((weak)) const Locale* real__ZNSt6locale7classicEv() __asm__(
-    "_ZNSt6locale7classicEv");
-#else
-WEAK_REAL(const Locale*, _ZNSt6locale7classicEv, void);
-#endif
-WEAK_REAL(void, _ZNSt6localeD1Ev, Locale* self);
-WEAK_REAL(void, _ZNSt6localeD2Ev, Locale* self);
-WEAK_REAL(const Locale*, _ZNSt6localeaSERKS_, Locale* self, const Locale* other);
-WEAK_REAL(void, _ZNSt6locale5_ImplD1Ev, LocaleImplementation* self);
-
-namespace {
-void lets_go_of_locale(const Locale* self) {
-  auto* const classic = REAL_OR_NULL(_ZNSt6locale7classicEv);
-  if (classic != nullptr && self->implementation == classic()->implementation) return;
-  lane::release(&locales);
-}
-}  // namespace
-
-INTERPOSE_ONLY(void, _ZNSt6localeD1Ev, Locale* self) {
-  lets_go_of_locale(self);
-  existing(REAL_OR_NULL(_ZNSt6localeD1Ev), "std::locale")(self);
-}
-INTERPOSE_ONLY(void, _ZNSt6localeD2Ev, Locale* self) {
-  lets_go_of_locale(self);
-  existing(REAL_OR_NULL(_ZNSt6localeD2Ev), "std::locale")(self);
-}
-INTERPOSE_ONLY(const Locale*, _ZNSt6localeaSERKS_, Locale* self, const Locale* other) {
-  lets_go_of_locale(self);
-  return existing(REAL_OR_NULL(_ZNSt6localeaSERKS_), "std::locale")(self, other);
-}
-// The last one that held it lets go.
-INTERPOSE_ONLY(void, _ZNSt6locale5_ImplD1Ev, LocaleImplementation* self) {
-  lane::acquire(&locales);
-  existing(REAL_OR_NULL(_ZNSt6locale5_ImplD1Ev), "std::locale")(self);
-}
-
-// --- std::filesystem::filesystem_error has a shared_ptr, after what std::system_error has, and lets go of it
-// inside of the library, where nothing is called by name. So it is held until the library has let go, as an
-// exception is above.
-
-namespace {
-struct SharedCount {
-  void (**functions)(SharedCount*);  // two destructors, _M_dispose, _M_destroy
-  int owners;
-  int observers;
-};
-struct FilesystemError {
-  Error error;
-  void* code[2];
-  void* paths;
-  SharedCount* count;
-};
-
-void let_go(SharedCount* count) {
-  lane::release(count);
-  int owners = __atomic_load_n(&count->owners, __ATOMIC_ACQUIRE);
-  while (owners > 1) {
-    if (__atomic_compare_exchange_n(&count->owners, &owners, owners - 1, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
-      return;
-  }
-  lane::acquire(count);
-  __atomic_store_n(&count->owners, 0, __ATOMIC_RELAXED);
-  count->functions[2](count);
-  if (__atomic_fetch_sub(&count->observers, 1, __ATOMIC_ACQ_REL) == 1) count->functions[3](count);
-}
-
-void destroy(FilesystemError* self, void (*destructor)(FilesystemError*)) {
-  SharedCount* const count = self->count;
-  if (count != nullptr) __atomic_fetch_add(&count->owners, 1, __ATOMIC_RELAXED);
-  existing(destructor, "std::filesystem::filesystem_error")(self);
-  if (count != nullptr) let_go(count);
-}
-}  // namespace
-
-WEAK_REAL(void, _ZNSt10filesystem7__cxx1116filesystem_errorD1Ev, FilesystemError* self);
-WEAK_REAL(void, _ZNSt10filesystem7__cxx1116filesystem_errorD2Ev, FilesystemError* self);
-
-INTERPOSE_ONLY(void, _ZNSt10filesystem7__cxx1116filesystem_errorD1Ev, FilesystemError* self) {
-  destroy(self, REAL_OR_NULL(_ZNSt10filesystem7__cxx1116filesystem_errorD1Ev));
-}
-INTERPOSE_ONLY(void, _ZNSt10filesystem7__cxx1116filesystem_errorD2Ev, FilesystemError* self) {
-  destroy(self, REAL_OR_NULL(_ZNSt10filesystem7__cxx1116filesystem_errorD2Ev));
 }
 
 // --- std::thread: pthread_create must know whose handle it makes.
@@ -387,24 +254,4 @@ INTERPOSE_ONLY(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, 
   auto* const real = REAL_OR_NULL(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv);
   if (real == nullptr) no_such_function("std::promise::set_value_at_thread_exit");
   real(self);
-}
-
-// --- std::ctype<char>::_M_widen_init, _M_narrow_init
-
-WEAK_REAL(void, _ZNKSt5ctypeIcE13_M_widen_initEv, const void* self);
-WEAK_REAL(void, _ZNKSt5ctypeIcE14_M_narrow_initEv, const void* self);
-
-INTERPOSE_ONLY(void, _ZNKSt5ctypeIcE13_M_widen_initEv, const void* self) {
-  auto* const real = REAL_OR_NULL(_ZNKSt5ctypeIcE13_M_widen_initEv);
-  if (real == nullptr) no_such_function("std::ctype<char>::_M_widen_init");
-  begin_ignoring(true, true);
-  real(self);
-  end_ignoring(true, true);
-}
-INTERPOSE_ONLY(void, _ZNKSt5ctypeIcE14_M_narrow_initEv, const void* self) {
-  auto* const real = REAL_OR_NULL(_ZNKSt5ctypeIcE14_M_narrow_initEv);
-  if (real == nullptr) no_such_function("std::ctype<char>::_M_narrow_init");
-  begin_ignoring(true, true);
-  real(self);
-  end_ignoring(true, true);
 }

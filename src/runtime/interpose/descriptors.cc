@@ -10,6 +10,7 @@
 //   socketpair       two unnamed sockets: their inodes, remembered as a pair. Unnamed and not remembered
 //   (inherited):
 //                    one object for all of these
+//   terminal         the number of the pseudo-terminal, which the kernel tells of both ends
 //   eventfd, epoll   all have the same inode: a number given at creation, handed on by dup. One that turns up
 //                    otherwise (sent over a socket, taken by pidfd_getfd, inherited) is compared with those
 //                    that have a number, by what the kernel says: an eventfd's own number, and kcmp(2)
@@ -22,7 +23,9 @@
 #include "runtime/interpose/descriptors.h"
 
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 
 #include "runtime/platform/memory.h"
@@ -50,6 +53,8 @@ enum class Kind : uint64_t {
   kUnixFrom,    //
   kPairMember,  // what a socketpair's member receives, by inode
   kPeer,        // not a channel: the inode of the other member
+  kTyped,       // a pseudo-terminal's bytes, by its number: from the master
+  kPrinted,     // and to it
   kConnected,   // not a channel: what a connected stream socket uses, so that it is asked only once
   kListening,   //
   kAnonymous,
@@ -247,6 +252,7 @@ uint32_t identify(int fd) {
 struct Ends {
   Entry* in;
   Entry* out;
+  Entry* echo = nullptr;
 };
 
 Ends unix_ends(const Name& local, const Name& peer, uint64_t inode) {
@@ -298,6 +304,29 @@ Ends socket_ends(int fd, uint64_t inode) {
   return ends;
 }
 
+// What a program prints is read at the master's end, and what is written there is read by the program. It may
+// come back to the master as well, if the terminal echoes. Other terminals have their other end outside.
+Ends terminal_ends(int fd, dev_t device) {
+  constexpr unsigned kAnyTerminal = 5;  // the master's end, and the one that the process has
+  constexpr unsigned kFirstSlaves = 136;
+  constexpr unsigned kLastSlaves = 143;
+  unsigned number = minor(device);
+  bool is_master = false;
+  if (major(device) == kAnyTerminal) {
+    is_master = !failed(syscall6(SYS_ioctl, fd, TIOCGPTN, reinterpret_cast<long>(&number)));
+    if (!is_master) {
+      unsigned which = 0;
+      if (failed(syscall6(SYS_ioctl, fd, TIOCGDEV, reinterpret_cast<long>(&which)))) return {};
+      device = makedev(which >> 8 & 0xfff, (which & 0xff) | (which >> 12 & 0xfff00));
+      number = minor(device);
+    }
+  }
+  if (!is_master && (major(device) < kFirstSlaves || major(device) > kLastSlaves)) return {};
+  Entry* const typed = object(Kind::kTyped, number);
+  Entry* const printed = object(Kind::kPrinted, number);
+  return is_master ? Ends{printed, typed, printed} : Ends{typed, printed};
+}
+
 bool status_of(int fd, struct stat* status) {
   return !failed(syscall6(SYS_fstat, fd, reinterpret_cast<long>(status)));
 }
@@ -312,6 +341,8 @@ Ends ends_of(int fd) {
     }
     case S_IFSOCK:
       return socket_ends(fd, status.st_ino);
+    case S_IFCHR:
+      return terminal_ends(fd, status.st_rdev);
     case 0: {
       Entry* const both = object(Kind::kAnonymous, identify(fd));
       return Ends{both, both};
@@ -403,10 +434,10 @@ const char any_object = 0;
 }  // namespace
 
 Channel channel_of(int fd) {
-  if (!lane::tells_objects_apart()) return Channel{&any_object, &any_object};
+  if (!lane::tells_objects_apart()) return Channel{&any_object, &any_object, nullptr};
   TableGuard const guard;
   Ends const ends = ends_of(fd);
-  return Channel{ends.in, ends.out};
+  return Channel{ends.in, ends.out, ends.echo};
 }
 
 const void* datagram_object(int fd, const sockaddr* to, socklen_t size) {

@@ -8,10 +8,11 @@
 namespace deadheat::interpose {
 
 // What a read from a descriptor acquires from and a write to it releases to. Null: nothing is ordered
-// (regular files, terminals, sockets that are not connected).
+// (regular files, sockets that are not connected).
 struct Channel {
   const void* in;
   const void* out;
+  const void* echo;  // and this as well: what is written may be read at the same end
 };
 // Keeps errno. Any number may be asked for, open or not.
 Channel channel_of(int fd);
@@ -55,6 +56,7 @@ void descriptors_fork_done();
 inline void before_sending(int fd) {
   Channel const channel = channel_of(fd);
   if (channel.out != nullptr) lane::release(channel.out);
+  if (channel.echo != nullptr) lane::release(channel.echo);
 }
 inline void after_receiving(int fd) {
   Channel const channel = channel_of(fd);

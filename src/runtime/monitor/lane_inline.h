@@ -37,6 +37,7 @@ inline void write(void* address, size_t size, Pc pc) {
 
 inline void allocated(void*, size_t, Pc) {}
 inline void mapped(void*, size_t, Pc) {}
+inline void published(const void*, size_t) { inlined::releasing(); }
 // With the block's size, if it is known.
 inline void freeing_of(void* address, size_t size, Pc pc) { freeing_slow(address, size, pc); }
 inline bool hears_of_freeing() { return inlined::has_monitors() || !inlined::gate_is_closed(); }

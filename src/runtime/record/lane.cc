@@ -165,6 +165,8 @@ void freeing(void* address, Pc pc, MemoryThen) {
   if (address != nullptr && !platform::orders_by_itself(pc.value)) log_now(kFreeing, address);
 }
 void mapped(void* address, size_t size, Pc) { log_now(kMapped, address, size); }
+// To analyses, memory that begins here.
+void published(const void* address, size_t size) { log_now(kMapped, address, size); }
 void unmapping(void* address, size_t size, Pc) { log_now(kUnmapping, address, size); }
 
 // --- Order

@@ -274,6 +274,9 @@ void mapped(void* address, size_t size, Pc) {
   forget_unwritable(number(address), size);
   clear_from_outside(number(address), size, MemoryIs::kInUse);
 }
+void published(const void* address, size_t size) {
+  clear_from_outside(number(address), size, MemoryIs::kInUse);
+}
 void mapped_unwritable(void* address, size_t size) { note_unwritable(number(address), size); }
 
 void unmapping(void* address, size_t size, Pc pc) {

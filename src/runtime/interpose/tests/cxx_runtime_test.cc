@@ -1,7 +1,15 @@
 // The C++ library: statics, exception_ptr, call_once, futures, threads.
+#include <unistd.h>
+
 #include <exception>
+#include <filesystem>
 #include <future>
+#include <iomanip>
+#include <locale>
+#include <memory_resource>
 #include <mutex>
+#include <new>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -75,6 +83,83 @@ static void copies_of_errors() {
 }
 #endif
 
+#ifndef TEST_IS_STATIC
+struct Numbers : std::numpunct<char> {
+  std::string do_grouping() const override { return "\3"; }
+  std::string do_truename() const override { return "yes"; }
+  std::string do_falsename() const override { return "no"; }
+};
+struct Money : std::moneypunct<wchar_t> {
+  std::string do_grouping() const override { return "\3\2"; }
+  std::wstring do_curr_symbol() const override { return L"$$"; }
+  std::wstring do_positive_sign() const override { return L"+++"; }
+  std::wstring do_negative_sign() const override { return L"-----"; }
+};
+// The cache as a whole, then its arrays.
+static void caches_of_facets() {
+  std::locale const place(std::locale(std::locale::classic(), new Numbers), new Money);
+  std::ostringstream numbers;
+  std::wostringstream money;
+  numbers.imbue(place);
+  money.imbue(place);
+  record_allocations = 1;
+  record_begin();
+  numbers << 1;
+  CHECK(strstr(record_end(), "published 144; published 1; published 3; published 2") != nullptr);
+  record_begin();
+  money << std::put_money(1);
+  CHECK(strstr(record_end(), "published 160; published 2; published 8; published 12; published 20") !=
+        nullptr);
+  EXPECT(numbers << 2, "");
+  record_allocations = 0;
+}
+#endif
+
+static void copies_of_directories() {
+  namespace fs = std::filesystem;
+  char name[] = "/tmp/deadheat-XXXXXX";
+  CHECK(mkdtemp(name) != nullptr && fs::create_directory(fs::path(name) / "inner"));
+  auto* const one = new fs::recursive_directory_iterator(name);
+  fs::recursive_directory_iterator two(*one);
+  // After the object comes the count, and after its functions the owners.
+  auto* const owners = reinterpret_cast<char**>(&two)[1] + 8;
+  record_name(owners, 1, "owners");
+  record_begin();
+  delete one;
+  CHECK(strstr(record_end(), "release owners") == record_end());
+  // Going on fails and lets go; then who is left is the last.
+  auto* const three = new fs::recursive_directory_iterator(two);
+  CHECK(fs::remove(fs::path(name) / "inner"));
+  bool caught = false;
+  record_begin();
+  try {
+    ++two;
+  } catch (const fs::filesystem_error&) {
+    caught = true;
+  }
+  CHECK(strstr(record_end(), "release owners") != nullptr);
+  CHECK(caught && two == fs::recursive_directory_iterator());
+  EXPECT(delete three, "acquire owners");
+  record_forget_names();
+  CHECK(rmdir(name) == 0);
+}
+
+static void set_and_get() {
+  std::set_new_handler([] {});
+  record_begin();
+  auto* const handler = std::get_new_handler();
+  CHECK(handler != nullptr && std::set_new_handler(nullptr) == handler && std::get_new_handler() == nullptr);
+  auto* const before = std::get_terminate();
+  CHECK(std::set_terminate(abort) == before && std::get_terminate() == abort);
+  auto* const resource = std::pmr::get_default_resource();
+  CHECK(resource->is_equal(*resource));
+  resource->deallocate(resource->allocate(100, 64), 100, 64);
+  CHECK(std::pmr::set_default_resource(std::pmr::null_memory_resource()) == resource);
+  CHECK(std::pmr::set_default_resource(nullptr) == std::pmr::null_memory_resource());
+  CHECK(std::pmr::get_default_resource() == resource);
+  record_end();
+}
+
 static void higher_things() {
   std::once_flag flag;
   int runs = 0;
@@ -98,7 +183,10 @@ int main() {
   exception_pointers();
 #ifndef TEST_IS_STATIC
   copies_of_errors();
+  caches_of_facets();
 #endif
+  copies_of_directories();
+  set_and_get();
   higher_things();
   return 0;
 }

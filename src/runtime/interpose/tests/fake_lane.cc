@@ -166,6 +166,14 @@ void mapped(void*, size_t size, Pc) {
   put("mapped ");
   put_number(size);
 }
+void published(const void* address, size_t size) {
+  if (find(address) != nullptr) return note("published", address, size);
+  platform::SpinGuard const guard(lock);
+  if (!recording || !record_allocations) return;
+  if (text_size != 0) put("; ");
+  put("published ");
+  put_number(size);
+}
 void unmapping(void*, size_t size, Pc) {
   platform::SpinGuard const guard(lock);
   if (!recording || !record_allocations) return;

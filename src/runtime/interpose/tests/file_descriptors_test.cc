@@ -229,6 +229,20 @@ static void many_sockets_come_and_go() {
   EXPECT_FLOW((CHECK(write(p[1], a, 1) == 1 && write(q[1], a, 1) == 1)), "release #1; release #2");
 }
 
+// What the program prints goes one way, what is typed the other, and comes back.
+static void terminals() {
+  int const master = posix_openpt(O_RDWR | O_NOCTTY);
+  CHECK(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+  int const slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+  CHECK(slave >= 0);
+  memcpy(a, "x\n", 2);
+  EXPECT_FLOW((CHECK(write(slave, a, 1) == 1 && read(master, b, 8) == 1)),
+              "read a 1; release #1; acquire #1; write b 1");
+  EXPECT_FLOW((CHECK(write(master, a, 2) == 2 && read(slave, b, 8) == 2 && read(master, b, 8) == 3)),
+              "read a 2; release #1; release #2; acquire #1; write b 2; acquire #2; write b 3");
+  close(slave), close(master);
+}
+
 int main() {
   signal(SIGPIPE, SIG_IGN);
   record_objects = 1;
@@ -241,6 +255,7 @@ int main() {
   udp();
   unix_names();
   numbered();
+  terminals();
   unseen_copies();
   many_sockets_come_and_go();
   return 0;

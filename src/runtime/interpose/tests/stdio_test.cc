@@ -7,6 +7,8 @@
 
 #include "runtime/interpose/tests/fake_lane.h"
 
+extern "C" int record_objects;  // those without a name appear as #1, #2, ...
+
 static char a[64];
 static char b[64];
 
@@ -80,6 +82,31 @@ static void memory() {
   EXPECT(CHECK(swprintf(w, 8, L"%ls", L"abc") == 3), "write w 16");
 }
 
+static ssize_t put(void* to, const char* from, size_t size) {
+  *static_cast<char*>(to) = *from;
+  return static_cast<ssize_t>(size);
+}
+static int ends(void* cookie) { return cookie == a ? 0 : -1; }
+
+// The second stream uses again what the first one needed.
+static void functions_of_the_program() {
+  cookie_io_functions_t functions = {};
+  functions.write = put;
+  functions.close = ends;
+  record_objects = 1;
+  for (int i = 0; i < 2; ++i) {
+    FILE* const stream = fopencookie(a, "w", functions);
+    CHECK(setvbuf(stream, nullptr, _IONBF, 0) == 0);
+    EXPECT(CHECK(fputc('x', stream) == 'x'), "release #1; acquire #2; release #2");
+    CHECK(a[0] == 'x' && fclose(stream) == 0);
+  }
+  record_objects = 0;
+  functions.write = nullptr;
+  FILE* const silent = fopencookie(b, "r", functions);
+  CHECK(fgetc(silent) == EOF && fclose(silent) == -1);
+  CHECK(fopencookie(a, "?", functions) == nullptr);
+}
+
 int main() {
   record_name(a, sizeof a, "a");
   record_name(b, sizeof b, "b");
@@ -88,5 +115,7 @@ int main() {
   record_name(a, sizeof a, "a");
   record_name(b, sizeof b, "b");
   memory();
+  record_forget_names();
+  functions_of_the_program();
   return 0;
 }
