@@ -165,7 +165,7 @@ extern __thread uint32_t signals_pending;
 // --- Faults: a handler for what the program's own code did at this very place (it was not sent) is about to
 //     run, at once, or has returned. `is_write`: by a store to `address`. Defined by lanes that need it.
 struct Interrupted {
-  uint64_t words[5];
+  uint64_t words[6];
 };
 __attribute__((weak)) Interrupted fault_beginning(const void* address, bool is_write);
 __attribute__((weak)) void fault_ended(const Interrupted& interrupted);

@@ -4,6 +4,8 @@
 // Invisible code may use the same location without our lock. The operation itself is a real atomic one, so it
 // stays correct; only its number in the order may then be off by such a neighbour, and the value that the
 // program saw is logged in any case.
+#include "runtime/record/atomics.h"
+
 #include <type_traits>
 
 #include "runtime/platform/spinlock.h"
@@ -27,6 +29,28 @@ struct alignas(64) Stripe {
 };
 constexpr unsigned kStripeBits = 11;
 Stripe stripes[1 << kStripeBits];
+
+// What this thread holds: a fault of the operation itself lets go of it (atomics.h).
+__thread platform::Spinlock* held;
+
+class Hold {
+ public:
+  explicit Hold(Stripe& stripe) : lock_(stripe.lock) {
+    lock_.lock();
+    held = &lock_;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  }
+  ~Hold() {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    held = nullptr;
+    lock_.unlock();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  platform::Spinlock& lock_;
+};
 
 uint64_t hash_of(const void* address) {
   return (reinterpret_cast<uint64_t>(address) >> 4) * UINT64_C(0x9E3779B97F4A7C15);
@@ -62,7 +86,7 @@ uint64_t load_atomic(T* at, uint32_t order) {
   T value;
   uint64_t number;
   {
-    platform::SpinGuard const guard(stripe.lock);
+    Hold const hold(stripe);
     value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     number = draw_number(record);
     seen = {address, stripe.version << 1 | wanted};
@@ -129,7 +153,7 @@ uint64_t atomic(T* at, uint64_t operand, uint32_t operation, uint32_t order) {
   T before;
   uint64_t number;
   {
-    platform::SpinGuard const guard(stripe.lock);
+    Hold const hold(stripe);
     stripe.change();
     before = static_cast<T>(perform(at, static_cast<T>(operand), operation));
     number = draw_number(record);
@@ -151,7 +175,7 @@ uint64_t compare_exchange(T* at, uint64_t expected, uint64_t desired, uint32_t s
   bool done;
   uint64_t number;
   {
-    platform::SpinGuard const guard(stripe.lock);
+    Hold const hold(stripe);
     stripe.change();
     done = __atomic_compare_exchange_n(at, &before, static_cast<T>(desired), false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
@@ -165,6 +189,18 @@ uint64_t compare_exchange(T* at, uint64_t expected, uint64_t desired, uint32_t s
 }
 
 }  // namespace
+
+void* deadheat::record::let_go_of_location() {
+  platform::Spinlock* const lock = held;
+  held = nullptr;
+  if (lock != nullptr) lock->unlock();
+  return lock;
+}
+
+void deadheat::record::hold_location_again(void* lock) {
+  held = static_cast<platform::Spinlock*>(lock);
+  if (held != nullptr) held->lock();
+}
 
 uint64_t __dh_rec_atomic(void* address, uint64_t operand, uint32_t operation, uint32_t size, uint32_t order) {
   switch (size) {
@@ -208,7 +244,7 @@ void __dh_rec_atomic16(void* address, const uint64_t* expected, const uint64_t* 
   bool done = false;
   uint64_t drawn;
   {
-    platform::SpinGuard const guard(stripe.lock);
+    Hold const hold(stripe);
     if (writes) stripe.change();
     if (compares) {
       seen = __sync_val_compare_and_swap(at, wide(expected), wide(desired));

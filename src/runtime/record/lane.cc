@@ -16,6 +16,7 @@
 #include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 #include "runtime/record/arena.h"
+#include "runtime/record/atomics.h"
 #include "runtime/record/modules.h"
 #include "runtime/record/stream.h"
 
@@ -432,7 +433,8 @@ const char fault_marker = 0;
 
 Interrupted fault_beginning(const void* address, bool is_write) {
   DhRecord* const record = __dh_record;
-  Interrupted const before = {{record->invisible, record->depth, record->inside, record->run, record->hash}};
+  Interrupted const before = {{record->invisible, record->depth, record->inside, record->run, record->hash,
+                               reinterpret_cast<uint64_t>(let_go_of_location())}};
   if (record == &discard || record->invisible != 0) return before;
   record->inside = 0;  // the runtime itself, copying for the program
   // All values before the fault are counted before its sequencer, where a replay takes them from.
@@ -444,6 +446,7 @@ Interrupted fault_beginning(const void* address, bool is_write) {
 
 void fault_ended(const Interrupted& interrupted) {
   DhRecord* const record = __dh_record;
+  hold_location_again(reinterpret_cast<void*>(interrupted.words[5]));
   if (record == &discard || interrupted.words[0] != 0) return;
   log_now(kAcquire, &fault_marker, kDhFaultEnded);
   record->invisible = static_cast<uint32_t>(interrupted.words[0]);
