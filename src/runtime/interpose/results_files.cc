@@ -175,15 +175,13 @@ TELLS_VOID(globfree, (glob_t * to), (to), call.reads(&to->gl_pathv) && call.writ
 TELLS(int, wordexp, (const char* words, wordexp_t* to, int flags), (words, to, flags), call.text(words),
       result == 0 && call.writes(&to->we_wordc) && call.writes(&to->we_wordv))
 TELLS_VOID(wordfree, (wordexp_t * to), (to), call.reads(&to->we_wordv) && call.writes(&to->we_wordv), NOTHING)
-TELLS(mntent*, getmntent_r, (FILE * from, mntent* to, char* buffer, int room), (from, to, buffer, room),
-      NOTHING, result&& call.writes(to))
 
 // --- Offsets that are the program's
 TELLS(ssize_t, copy_file_range, (int from, off64_t* at, int to, off64_t* to_at, size_t size, unsigned flags),
       (from, at, to, to_at, size, flags), call.reads(at) && call.reads(to_at),
       result > 0 && call.writes(at) && call.writes(to_at))
 TELLS(int, fgetpos, (FILE * stream, fpos_t* to), (stream, to), NOTHING, result == 0 && call.writes(to))
-TELLS(int, fsetpos, (FILE * stream, const fpos_t* at), (stream, at), call.reads(at), NOTHING)
+TELLS(int, fgetpos64, (FILE * stream, fpos64_t* to), (stream, to), NOTHING, result == 0 && call.writes(to))
 TELLS(int, tcgetattr, (int fd, termios* to), (fd, to), NOTHING, result == 0 && call.writes(to))
 TELLS(int, tcsetattr, (int fd, int when, const termios* from), (fd, when, from), call.reads(from), NOTHING)
 TELLS(int, mincore, (void* start, size_t size, unsigned char* to), (start, size, to), NOTHING,
