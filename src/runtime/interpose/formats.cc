@@ -226,18 +226,18 @@ void scanf_places(const Char* format, va_list list, int count, lane::Pc pc) {
       if (*at == 0) break;
     }
     if (skipped) continue;
-    void* const to = va_arg(list, void*);
+    void* to = va_arg(list, void*);
     if (conversion == 'n') {
       if (assigned <= count && to != nullptr) lane::write(to, bytes(size), pc);
       continue;
     }
     if (++assigned > count) break;
     if (to == nullptr) continue;
+    bool const wide = size == Size::kLong || conversion == 'S' || conversion == 'C';
     if (allocates) {
       lane::write(to, sizeof(void*), pc);
-      continue;
+      to = *static_cast<void**>(to);
     }
-    bool const wide = size == Size::kLong || conversion == 'S' || conversion == 'C';
     switch (conversion) {
       case 'd':
       case 'i':

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 
+#include "runtime/interpose/allocator.h"
 #include "runtime/interpose/recursion.h"
 #include "runtime/interpose/streams.h"
 #include "runtime/interpose/strings.h"
@@ -253,6 +254,7 @@ INTERPOSE(int, fclose, FILE* stream) {
     closed(fd);
   }
   lane::forget(stream);
+  HandsOut const hands_out(CALLER);
   return REAL(fclose)(stream);
 }
 INTERPOSE(int, pclose, FILE* stream) {
@@ -267,6 +269,16 @@ INTERPOSE(int, pclose, FILE* stream) {
   int const status = REAL(pclose)(stream);
   heard_from_outside();
   return status;
+}
+
+// The buffer is the program's; fclose cuts it to its size.
+INTERPOSE(FILE*, open_memstream, char** to, size_t* size) {
+  HandsOut const hands_out(CALLER);
+  return REAL(open_memstream)(to, size);
+}
+INTERPOSE(FILE*, open_wmemstream, wchar_t** to, size_t* size) {
+  HandsOut const hands_out(CALLER);
+  return REAL(open_wmemstream)(to, size);
 }
 
 // What was at the other end of the old descriptor hears of its end, and the number is another file's now.
