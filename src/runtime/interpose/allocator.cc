@@ -9,9 +9,17 @@
 // calloc's zeroing is a write by the caller, except for blocks that come from the kernel as zero pages (large
 // ones): nobody writes those, and telling the lane so would only fill its memory.
 //
+// libc has tables of its own (of locales, conversions, users), which one thread makes and another frees under
+// locks inside that nobody sees. What libc itself has zeroed or moved is therefore not told as anybody's
+// access. Its blocks are as any others: many are handed to the program (getline, asprintf, getaddrinfo),
+// whose accesses and whose frees are checked against each other, and the interposers of such calls tell what
+// was filled. In a static program libc's code is not told from the program's.
+//
 // In the static build the real ones are what --wrap calls __real_: a program's own malloc, or glibc's. Only
 // malloc is referred to strongly there: a program that brings its own set must not get glibc's as well.
 #include "runtime/interpose/allocator.h"
+
+#include "runtime/platform/unwind.h"
 
 using namespace deadheat;
 using namespace deadheat::interpose;
@@ -103,6 +111,35 @@ void* told(void* block, size_t size, lane::Pc pc) {
   return block;
 }
 
+#ifndef DEADHEAT_INTERPOSE_STATIC
+// Who gets what libc allocates here; null: nobody, as far as is known.
+__thread lane::Pc receiver __attribute__((tls_model("initial-exec")));
+
+bool is_in_libc(lane::Pc pc) {
+  static uintptr_t libc_begin = 0;
+  static uintptr_t libc_end = 0;  // 1 if it is not known
+  uintptr_t end = __atomic_load_n(&libc_end, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(end == 0, 0)) {
+    platform::CodeRange libc{0, 1};
+    if (!platform::code_range_at(reinterpret_cast<uintptr_t>(&libc_calloc), &libc)) libc = {0, 1};
+    end = libc.end;
+    __atomic_store_n(&libc_begin, libc.begin, __ATOMIC_RELAXED);
+    __atomic_store_n(&libc_end, end, __ATOMIC_RELEASE);
+  }
+  return pc.value < end && pc.value >= __atomic_load_n(&libc_begin, __ATOMIC_RELAXED);
+}
+#endif
+
+// The allocator itself has written there.
+void filled(void* block, size_t size, lane::Pc pc) {
+  if (size == 0) return;
+#ifndef DEADHEAT_INTERPOSE_STATIC
+  if (is_in_libc(pc)) pc = receiver;
+  if (pc.value == 0) return;
+#endif
+  lane::write(block, size, pc);
+}
+
 void* reallocate(void* block, size_t size, lane::Pc pc) {
   if (block == nullptr) return told(libc_malloc(size), size, pc);
   size_t const old_size = usable_size(block);
@@ -110,7 +147,7 @@ void* reallocate(void* block, size_t size, lane::Pc pc) {
   void* const moved = libc_realloc(block, size);
   if (moved != nullptr) {
     lane::allocated(moved, size, pc);
-    if (size_t const copied = old_size < size ? old_size : size) lane::write(moved, copied, pc);
+    filled(moved, old_size < size ? old_size : size, pc);
   } else if (size != 0) {
     lane::allocated(block, old_size, pc);  // failed: the old block is still the program's
   }
@@ -153,7 +190,7 @@ REPLACE(void*, calloc, size_t count, size_t size) {
   if (block == nullptr) return nullptr;
   size_t const total = count * size;
   lane::allocated(block, total, CALLER);
-  if (total != 0 && !came_from_kernel(block)) lane::write(block, total, CALLER);
+  if (!came_from_kernel(block)) filled(block, total, CALLER);
   return block;
 }
 
@@ -211,6 +248,9 @@ namespace deadheat::interpose {
 
 #ifdef DEADHEAT_INTERPOSE_STATIC
 
+HandsOut::HandsOut(lane::Pc) {}
+HandsOut::~HandsOut() {}
+
 bool hears_of_frees() { return true; }
 
 void* allocate(size_t size, lane::Pc pc) { return told(libc_malloc(size), size, pc); }
@@ -224,6 +264,9 @@ void deallocate(void* block, lane::Pc pc) {
 }
 
 #else
+
+HandsOut::HandsOut(lane::Pc pc) { receiver = pc; }
+HandsOut::~HandsOut() { receiver = lane::Pc{0}; }
 
 bool hears_of_frees() { return same(&program_free, &deadheat_own_free); }
 

@@ -36,6 +36,15 @@ namespace deadheat::interpose {
 // Is `free` ours, and not the program's own?
 bool hears_of_frees();
 
+// For its life, what libc allocates is for the program, which thereby fills it.
+class HandsOut {
+ public:
+  explicit HandsOut(lane::Pc pc);
+  ~HandsOut();
+  HandsOut(const HandsOut&) = delete;
+  HandsOut& operator=(const HandsOut&) = delete;
+};
+
 void* allocate(size_t size, lane::Pc pc);
 void* allocate_aligned(size_t alignment, size_t size, lane::Pc pc);
 void deallocate(void* block, lane::Pc pc);

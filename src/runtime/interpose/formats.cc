@@ -174,16 +174,17 @@ void printf_reads(const wchar_t* format, va_list list, lane::Pc pc) {
   va_end(copy);
 }
 
-void scanf_writes(const char* format, va_list original, int count, lane::Pc pc) {
+namespace {
+
+template <class Char>
+void scanf_places(const Char* format, va_list list, int count, lane::Pc pc) {
   reads_string(format, pc);
-  va_list list;
-  va_copy(list, original);
   int assigned = 0;
-  for (const char* at = format; *at != 0 && assigned <= count; ++at) {
+  for (const Char* at = format; *at != 0 && assigned <= count; ++at) {
     if (*at != '%') continue;
     ++at;
     if (*at == '%') continue;
-    const char* const start = at;
+    const Char* const start = at;
     if (is_digit(*at)) {
       number(at);
       if (*at == '$') break;
@@ -215,7 +216,7 @@ void scanf_writes(const char* format, va_list original, int count, lane::Pc pc) 
       }
     }
     Size const size = length_modifier(at);
-    char const conversion = *at;
+    Char const conversion = *at;
     if (conversion == 0) break;
     if (conversion == '[') {
       ++at;
@@ -225,18 +226,18 @@ void scanf_writes(const char* format, va_list original, int count, lane::Pc pc) 
       if (*at == 0) break;
     }
     if (skipped) continue;
-    void* const to = va_arg(list, void*);
+    void* to = va_arg(list, void*);
     if (conversion == 'n') {
       if (assigned <= count && to != nullptr) lane::write(to, bytes(size), pc);
       continue;
     }
     if (++assigned > count) break;
     if (to == nullptr) continue;
+    bool const wide = size == Size::kLong || conversion == 'S' || conversion == 'C';
     if (allocates) {
       lane::write(to, sizeof(void*), pc);
-      continue;
+      to = *static_cast<void**>(to);
     }
-    bool const wide = size == Size::kLong || conversion == 'S' || conversion == 'C';
     switch (conversion) {
       case 'd':
       case 'i':
@@ -276,7 +277,21 @@ void scanf_writes(const char* format, va_list original, int count, lane::Pc pc) 
         break;
     }
   }
-  va_end(list);
+}
+
+}  // namespace
+
+void scanf_writes(const char* format, va_list list, int count, lane::Pc pc) {
+  va_list copy;
+  va_copy(copy, list);
+  scanf_places(format, copy, count, pc);
+  va_end(copy);
+}
+void scanf_writes(const wchar_t* format, va_list list, int count, lane::Pc pc) {
+  va_list copy;
+  va_copy(copy, list);
+  scanf_places(format, copy, count, pc);
+  va_end(copy);
 }
 
 }  // namespace deadheat::interpose

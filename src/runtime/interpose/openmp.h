@@ -12,10 +12,14 @@ struct Parallel {
   char round[2];    // barriers, taking turns
   char ordered;     // ordered blocks of its loops
   char doacross;    // iterations that wait for each other
+  char shares;      // what its threads bring to a reduction of their tasks
   uint32_t owners;  // the region itself, and its implicit tasks
 };
 
 // The innermost region this thread works in; null outside of all that are known.
 Parallel* current_parallel();
+
+// This thread is at the end of a reduction that all threads of a region have tasks for.
+extern __thread bool brings_tasks_shares __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 }  // namespace deadheat::interpose::openmp

@@ -9,6 +9,7 @@
 
 #include <initializer_list>
 
+#include "runtime/interpose/ignored.h"
 #include "runtime/interpose/openmp.h"
 #include "runtime/interpose/recursion.h"
 
@@ -39,6 +40,10 @@ Function* real_of(Real<Function>& real) {
 __thread RecursionTable<16> nest_locks __attribute__((tls_model("initial-exec")));
 
 }  // namespace
+
+namespace deadheat::interpose::openmp {
+__thread bool brings_tasks_shares;
+}  // namespace deadheat::interpose::openmp
 
 // --- Critical sections and locks
 
@@ -162,6 +167,35 @@ INTERPOSE(void, __kmpc_end_reduce, void* place, int thread, void* lock) {
 INTERPOSE(void, __kmpc_end_reduce_nowait, void* place, int thread, void* lock) {
   lane::release(lock);
   OMP(__kmpc_end_reduce_nowait)(place, thread, lock);
+}
+
+// --- Reductions of tasks that all threads of a region have, `reduction(task, ...)`. The first thread to come
+//     calls the program's function that initialises the shares of all, the others wait for it: these writes
+//     come before whatever is done to the shares, so they need not be known.
+
+namespace {
+template <class Begin>
+void* begin_tasks_shares(Begin real) {
+  begin_ignoring(true, true);
+  void* const group = real();
+  end_ignoring(true, true);
+  return group;
+}
+}  // namespace
+
+INTERPOSE(void*, __kmpc_taskred_modifier_init, void* place, int thread, int is_loop, int count, void* data) {
+  return begin_tasks_shares(
+      [&] { return OMP(__kmpc_taskred_modifier_init)(place, thread, is_loop, count, data); });
+}
+INTERPOSE(void*, __kmpc_task_reduction_modifier_init, void* place, int thread, int is_loop, int count,
+          void* data) {
+  return begin_tasks_shares(
+      [&] { return OMP(__kmpc_task_reduction_modifier_init)(place, thread, is_loop, count, data); });
+}
+INTERPOSE(void, __kmpc_task_reduction_modifier_fini, void* place, int thread, int is_loop) {
+  openmp::brings_tasks_shares = true;
+  OMP(__kmpc_task_reduction_modifier_fini)(place, thread, is_loop);
+  openmp::brings_tasks_shares = false;
 }
 
 // --- Tasks: their memory comes from lists of libomp's own.

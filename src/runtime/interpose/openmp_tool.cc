@@ -13,6 +13,9 @@
 //   dependence  siblings with the same address: what was written -> who reads or writes next, what was read
 //               -> who writes next
 //
+// The shares of tasks' reductions are added up by the thread that waits for a taskgroup, when it has waited
+// and before the taskgroup is told to have ended.
+//
 // Locks, critical sections, ordered blocks and reductions are interposed by name (openmp_locks.cc), because
 // their callbacks come when the lock has been given away already.
 //
@@ -78,7 +81,8 @@ __thread Task* current_task __attribute__((tls_model("initial-exec")));
 void give_up(Parallel* parallel) {
   if (parallel == nullptr || __atomic_sub_fetch(&parallel->owners, 1, __ATOMIC_ACQ_REL) != 0) return;
   for (char& object : parallel->round) lane::forget(&object);
-  for (char* const object : {&parallel->begin, &parallel->join, &parallel->ordered, &parallel->doacross})
+  for (char* const object :
+       {&parallel->begin, &parallel->join, &parallel->ordered, &parallel->doacross, &parallel->shares})
     lane::forget(object);
   platform::destroy(parallel);
 }
@@ -208,6 +212,17 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
     default:
       barrier(kind, endpoint);
   }
+}
+
+void sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                      ompt_data_t* data, const void*) {
+  Task* const task = task_of(data);
+  if (kind != ompt_sync_region_taskgroup || endpoint != ompt_scope_end || task == nullptr) return;
+  if (task->group != nullptr) lane::acquire(&task->group->done);
+  if (!brings_tasks_shares || task->parallel == nullptr) return;
+  // The last thread to come adds up all of them. Which one that is, is not told: each is taken for it.
+  lane::release(&task->parallel->shares);
+  lane::acquire(&task->parallel->shares);
 }
 
 // --- Tasks
@@ -376,6 +391,7 @@ int initialise(ompt_function_lookup_t lookup, int, ompt_data_t*) {
       {ompt_callback_parallel_end, reinterpret_cast<ompt_callback_t>(parallel_end)},
       {ompt_callback_implicit_task, reinterpret_cast<ompt_callback_t>(implicit_task)},
       {ompt_callback_sync_region, reinterpret_cast<ompt_callback_t>(sync_region)},
+      {ompt_callback_sync_region_wait, reinterpret_cast<ompt_callback_t>(sync_region_wait)},
       {ompt_callback_task_create, reinterpret_cast<ompt_callback_t>(task_create)},
       {ompt_callback_task_schedule, reinterpret_cast<ompt_callback_t>(task_schedule)},
       {ompt_callback_dependences, reinterpret_cast<ompt_callback_t>(dependences)},

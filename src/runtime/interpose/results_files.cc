@@ -160,30 +160,41 @@ TELLS(ssize_t, getdents64, (int fd, void* to, size_t room), (fd, to, room), NOTH
 TELLS(int, scandir,
       (const char* path, dirent*** names, int (*filter)(const dirent*),
        int (*compare)(const dirent**, const dirent**)),
-      (path, names, filter, compare), call.text(path), result != -1 && call.writes(names))
+      (path, names, filter, compare), call.text(path),
+      result != -1 && call.writes(names) && call.writes(*names, static_cast<size_t>(result) * sizeof **names))
 TELLS(int, scandir64,
       (const char* path, dirent64*** names, int (*filter)(const dirent64*),
        int (*compare)(const dirent64**, const dirent64**)),
-      (path, names, filter, compare), call.text(path), result != -1 && call.writes(names))
+      (path, names, filter, compare), call.text(path),
+      result != -1 && call.writes(names) && call.writes(*names, static_cast<size_t>(result) * sizeof **names))
+namespace {
+template <class Glob>
+bool writes_list(const Call& call, int flags, Glob* to) {
+  size_t const before = (flags & GLOB_DOOFFS) != 0 ? to->gl_offs : 0;
+  return call.writes(to->gl_pathv, (before + to->gl_pathc + 1) * sizeof *to->gl_pathv);
+}
+}  // namespace
 TELLS(int, glob, (const char* pattern, int flags, int (*failed)(const char*, int), glob_t* to),
       (pattern, flags, failed, to), call.text(pattern),
-      call.writes(&to->gl_pathc) && call.writes(&to->gl_pathv))
+      call.writes(&to->gl_pathc) && call.writes(&to->gl_pathv) &&
+          (result != 0 || writes_list(call, flags, to)))
 TELLS(int, glob64, (const char* pattern, int flags, int (*failed)(const char*, int), glob64_t* to),
       (pattern, flags, failed, to), call.text(pattern),
-      call.writes(&to->gl_pathc) && call.writes(&to->gl_pathv))
+      call.writes(&to->gl_pathc) && call.writes(&to->gl_pathv) &&
+          (result != 0 || writes_list(call, flags, to)))
 TELLS_VOID(globfree, (glob_t * to), (to), call.reads(&to->gl_pathv) && call.writes(&to->gl_pathv), NOTHING)
 TELLS(int, wordexp, (const char* words, wordexp_t* to, int flags), (words, to, flags), call.text(words),
-      result == 0 && call.writes(&to->we_wordc) && call.writes(&to->we_wordv))
+      result == 0 && call.writes(&to->we_wordc) && call.writes(&to->we_wordv) &&
+          call.writes(to->we_wordv, (((flags & WRDE_DOOFFS) != 0 ? to->we_offs : 0) + to->we_wordc + 1) *
+                                        sizeof *to->we_wordv))
 TELLS_VOID(wordfree, (wordexp_t * to), (to), call.reads(&to->we_wordv) && call.writes(&to->we_wordv), NOTHING)
-TELLS(mntent*, getmntent_r, (FILE * from, mntent* to, char* buffer, int room), (from, to, buffer, room),
-      NOTHING, result&& call.writes(to))
 
 // --- Offsets that are the program's
 TELLS(ssize_t, copy_file_range, (int from, off64_t* at, int to, off64_t* to_at, size_t size, unsigned flags),
       (from, at, to, to_at, size, flags), call.reads(at) && call.reads(to_at),
       result > 0 && call.writes(at) && call.writes(to_at))
 TELLS(int, fgetpos, (FILE * stream, fpos_t* to), (stream, to), NOTHING, result == 0 && call.writes(to))
-TELLS(int, fsetpos, (FILE * stream, const fpos_t* at), (stream, at), call.reads(at), NOTHING)
+TELLS(int, fgetpos64, (FILE * stream, fpos64_t* to), (stream, to), NOTHING, result == 0 && call.writes(to))
 TELLS(int, tcgetattr, (int fd, termios* to), (fd, to), NOTHING, result == 0 && call.writes(to))
 TELLS(int, tcsetattr, (int fd, int when, const termios* from), (fd, when, from), call.reads(from), NOTHING)
 TELLS(int, mincore, (void* start, size_t size, unsigned char* to), (start, size, to), NOTHING,

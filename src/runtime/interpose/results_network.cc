@@ -20,7 +20,14 @@ TELLS(int, getnameinfo,
       (from, size, node, node_room, service, service_room, flags), call.reads(from, size),
       result == 0 && (node_room == 0 || call.writes_text(node)) &&
           (service_room == 0 || call.writes_text(service)))
-TELLS(int, getifaddrs, (ifaddrs * *to), (to), NOTHING, result == 0 && call.writes(to))
+namespace {
+bool writes_all(const Call& call, ifaddrs* first) {
+  for (ifaddrs* at = first; at != nullptr; at = at->ifa_next) call.writes(at);
+  return true;
+}
+}  // namespace
+TELLS(int, getifaddrs, (ifaddrs * *to), (to), NOTHING,
+      result == 0 && call.writes(to) && writes_all(call, *to))
 TELLS(unsigned, if_nametoindex, (const char* name), (name), call.text(name), NOTHING)
 TELLS(char*, if_indextoname, (unsigned index, char* to), (index, to), NOTHING, result&& call.writes_text(to))
 TELLS(int, inet_pton, (int family, const char* from, void* to), (family, from, to), call.text(from),

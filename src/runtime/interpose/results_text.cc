@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <iconv.h>
+#include <locale.h>
 #include <monetary.h>
 #include <regex.h>
 #include <search.h>
@@ -91,6 +92,19 @@ INTERPOSE(size_t, iconv, iconv_t conversion, char** from, size_t* from_left, cha
   }
   return result;
 }
+
+// --- Locales. An object that is used is read; freelocale gives its block to `free`. The one of the C locale
+// is everybody's, and never freed.
+namespace {
+bool reads_locale(const Call& call, locale_t locale) {
+  return locale == nullptr || locale == LC_GLOBAL_LOCALE || call.reads(locale, 1);
+}
+}  // namespace
+TELLS(locale_t, newlocale, (int mask, const char* name, locale_t base), (mask, name, base),
+      call.text(name) && reads_locale(call, base), NOTHING)
+TELLS(locale_t, duplocale, (locale_t locale), (locale), reads_locale(call, locale), NOTHING)
+TELLS(locale_t, uselocale, (locale_t locale), (locale), reads_locale(call, locale), NOTHING)
+TELLS(char*, setlocale, (int category, const char* name), (category, name), call.text(name), NOTHING)
 
 // --- Expressions. A compiled one may be used by many threads at once: it is read.
 TELLS(int, regcomp, (regex_t * to, const char* pattern, int flags), (to, pattern, flags), call.text(pattern),

@@ -1,9 +1,10 @@
 // Streams: the program's buffers, and order through the stream (streams.h). printf and scanf are in
-// stdio_formatted.cc.
+// stdio_formatted.cc, wide characters in stdio_wide.cc.
+#include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
-#include <wchar.h>
 
+#include "runtime/interpose/allocator.h"
 #include "runtime/interpose/recursion.h"
 #include "runtime/interpose/streams.h"
 #include "runtime/interpose/strings.h"
@@ -23,6 +24,29 @@ int descriptor_of(FILE* stream) {
 }
 
 }  // namespace deadheat::interpose
+
+// libc's list of all streams.
+DECLARE_REAL(void, _IO_list_lock, void);
+DECLARE_REAL(void, _IO_list_unlock, void);
+DECLARE_REAL(void*, _IO_iter_begin, void);
+DECLARE_REAL(void*, _IO_iter_end, void);
+DECLARE_REAL(void*, _IO_iter_next, void*);
+DECLARE_REAL(FILE*, _IO_iter_file, void*);
+namespace {
+// A lane that does not tell objects apart needs no more than one.
+void sending_to_all() {
+  if (!lane::tells_objects_apart()) return lane::release(stdout);
+  CriticalSection const critical;
+  REAL(_IO_list_lock)();
+  void* const end = REAL(_IO_iter_end)();
+  for (void* at = REAL(_IO_iter_begin)(); at != end; at = REAL(_IO_iter_next)(at)) {
+    FILE* const stream = REAL(_IO_iter_file)(at);
+    if (__fwritable(stream) == 0) continue;
+    StreamOperation const operation(stream, Direction::kOut);
+  }
+  REAL(_IO_list_unlock)();
+}
+}  // namespace
 
 // --- Blocks
 
@@ -81,12 +105,27 @@ INTERPOSE(char*, __fgets_chk, char* to, size_t room, int size, FILE* stream) {
   if (got != nullptr) lane::write(to, length(to) + 1, CALLER);
   return got;
 }
-INTERPOSE(wchar_t*, fgetws, wchar_t* to, int size, FILE* stream) {
-  StreamOperation const operation(stream, Direction::kIn);
-  wchar_t* const got = REAL(fgetws)(to, size, stream);
-  if (got != nullptr) lane::write(to, (length(to) + 1) * sizeof(wchar_t), CALLER);
+INTERPOSE(char*, __fgets_unlocked_chk, char* to, size_t room, int size, FILE* stream) {
+  char* const got = REAL(__fgets_unlocked_chk)(to, room, size, stream);
+  if (got != nullptr) lane::write(to, length(to) + 1, CALLER);
+  after_receiving(descriptor_of(stream));
   return got;
 }
+// The linker warns of these where they are linked in, which every static program would be.
+#ifndef DEADHEAT_INTERPOSE_STATIC
+INTERPOSE(char*, gets, char* to) {
+  StreamOperation const operation(stdin, Direction::kIn);
+  char* const got = REAL(gets)(to);
+  if (got != nullptr) lane::write(to, length(to) + 1, CALLER);
+  return got;
+}
+INTERPOSE(char*, __gets_chk, char* to, size_t room) {
+  StreamOperation const operation(stdin, Direction::kIn);
+  char* const got = REAL(__gets_chk)(to, room);
+  if (got != nullptr) lane::write(to, length(to) + 1, CALLER);
+  return got;
+}
+#endif
 INTERPOSE(int, fputs, const char* s, FILE* stream) {
   reads_string(s, CALLER);
   StreamOperation const operation(stream, Direction::kOut);
@@ -96,11 +135,6 @@ INTERPOSE(int, fputs_unlocked, const char* s, FILE* stream) {
   reads_string(s, CALLER);
   before_sending(descriptor_of(stream));
   return REAL(fputs_unlocked)(s, stream);
-}
-INTERPOSE(int, fputws, const wchar_t* s, FILE* stream) {
-  reads_string(s, CALLER);
-  StreamOperation const operation(stream, Direction::kOut);
-  return REAL(fputws)(s, stream);
 }
 INTERPOSE(int, puts, const char* s) {
   reads_string(s, CALLER);
@@ -125,54 +159,46 @@ READS_LINE(getline, (), ())
 READS_LINE(getdelim, (int delimiter), (delimiter))
 READS_LINE(__getdelim, (int delimiter), (delimiter))
 
-// --- Characters: only the order
+// --- Characters and words: only the order
 
-#define ON_STREAM(result, name, direction, parameters, arguments, stream) \
-  INTERPOSE(result, name, PLAIN parameters) {                             \
-    StreamOperation const operation(stream, Direction::direction);        \
-    return REAL(name) arguments;                                          \
-  }
-#define PLAIN(...) __VA_ARGS__
 ON_STREAM(int, fgetc, kIn, (FILE * stream), (stream), stream)
 ON_STREAM(int, getc, kIn, (FILE * stream), (stream), stream)
 ON_STREAM(int, _IO_getc, kIn, (FILE * stream), (stream), stream)
 ON_STREAM(int, getchar, kIn, (void), (), stdin)
+ON_STREAM(int, getw, kIn, (FILE * stream), (stream), stream)
 ON_STREAM(int, ungetc, kIn, (int c, FILE* stream), (c, stream), stream)
-ON_STREAM(wint_t, fgetwc, kIn, (FILE * stream), (stream), stream)
 ON_STREAM(int, fputc, kOut, (int c, FILE* stream), (c, stream), stream)
 ON_STREAM(int, putc, kOut, (int c, FILE* stream), (c, stream), stream)
 ON_STREAM(int, _IO_putc, kOut, (int c, FILE* stream), (c, stream), stream)
 ON_STREAM(int, putchar, kOut, (int c), (c), stdout)
-ON_STREAM(wint_t, fputwc, kOut, (wchar_t c, FILE* stream), (c, stream), stream)
+ON_STREAM(int, putw, kOut, (int word, FILE* stream), (word, stream), stream)
 ON_STREAM(int, fseek, kOut, (FILE * stream, long offset, int whence), (stream, offset, whence), stream)
 ON_STREAM(int, fseeko, kOut, (FILE * stream, off_t offset, int whence), (stream, offset, whence), stream)
 ON_STREAM(int, fseeko64, kOut, (FILE * stream, off_t offset, int whence), (stream, offset, whence), stream)
+INTERPOSE(int, fsetpos, FILE* stream, const fpos_t* at) {
+  lane::read(at, sizeof *at, CALLER);
+  StreamOperation const operation(stream, Direction::kOut);
+  return REAL(fsetpos)(stream, at);
+}
+INTERPOSE(int, fsetpos64, FILE* stream, const fpos64_t* at) {
+  lane::read(at, sizeof *at, CALLER);
+  StreamOperation const operation(stream, Direction::kOut);
+  return REAL(fsetpos64)(stream, at);
+}
 ON_STREAM(void, rewind, kOut, (FILE * stream), (stream), stream)
-ON_STREAM(int, fflush, kOut, (FILE * stream), (stream), stream)
 
 // Without the stream's lock. The macros and inline functions of these names come to __overflow and __uflow
 // when the buffer is full or empty, which is when something is sent or received.
-#define UNLOCKED_OUT(name, parameters, arguments, stream) \
-  INTERPOSE(int, name, PLAIN parameters) {                \
-    before_sending(descriptor_of(stream));                \
-    return REAL(name) arguments;                          \
-  }
-#define UNLOCKED_IN(name, parameters, arguments, stream) \
-  INTERPOSE(int, name, PLAIN parameters) {               \
-    int const result = REAL(name) arguments;             \
-    after_receiving(descriptor_of(stream));              \
-    return result;                                       \
-  }
-UNLOCKED_OUT(putc_unlocked, (int c, FILE* stream), (c, stream), stream)
-UNLOCKED_OUT(fputc_unlocked, (int c, FILE* stream), (c, stream), stream)
-UNLOCKED_OUT(putchar_unlocked, (int c), (c), stdout)
-UNLOCKED_OUT(__overflow, (FILE * stream, int c), (stream, c), stream)
-UNLOCKED_IN(getc_unlocked, (FILE * stream), (stream), stream)
-UNLOCKED_IN(fgetc_unlocked, (FILE * stream), (stream), stream)
-UNLOCKED_IN(getchar_unlocked, (void), (), stdin)
-UNLOCKED_IN(__uflow, (FILE * stream), (stream), stream)
+UNLOCKED_OUT(int, putc_unlocked, (int c, FILE* stream), (c, stream), stream)
+UNLOCKED_OUT(int, fputc_unlocked, (int c, FILE* stream), (c, stream), stream)
+UNLOCKED_OUT(int, putchar_unlocked, (int c), (c), stdout)
+UNLOCKED_OUT(int, __overflow, (FILE * stream, int c), (stream, c), stream)
+UNLOCKED_IN(int, getc_unlocked, (FILE * stream), (stream), stream)
+UNLOCKED_IN(int, fgetc_unlocked, (FILE * stream), (stream), stream)
+UNLOCKED_IN(int, getchar_unlocked, (void), (), stdin)
+UNLOCKED_IN(int, __uflow, (FILE * stream), (stream), stream)
 
-// To standard error.
+// To standard error. Not `error`, `warn` and `err`: libraries have functions of their own by such names.
 INTERPOSE(void, perror, const char* s) {
   if (s != nullptr) reads_string(s, CALLER);
   StreamOperation const operation(stderr, Direction::kOut);
@@ -182,6 +208,38 @@ INTERPOSE(void, psignal, int signal, const char* s) {
   if (s != nullptr) reads_string(s, CALLER);
   StreamOperation const operation(stderr, Direction::kOut);
   REAL(psignal)(signal, s);
+}
+INTERPOSE(void, psiginfo, const siginfo_t* info, const char* s) {
+  lane::read(info, sizeof *info, CALLER);
+  if (s != nullptr) reads_string(s, CALLER);
+  StreamOperation const operation(stderr, Direction::kOut);
+  REAL(psiginfo)(info, s);
+}
+
+// --- What is kept back goes on its way
+
+// With everything that this thread did: it may be another one that had it printed.
+namespace {
+void flushing(FILE* stream) {
+  if (stream == nullptr) return sending_to_all();
+  StreamOperation const operation(stream, Direction::kOut);
+}
+}  // namespace
+INTERPOSE(int, fflush, FILE* stream) {
+  flushing(stream);
+  return REAL(fflush)(stream);
+}
+INTERPOSE(int, fflush_unlocked, FILE* stream) {
+  flushing(stream);
+  return REAL(fflush_unlocked)(stream);
+}
+INTERPOSE(void, _flushlbf, void) {
+  sending_to_all();
+  REAL(_flushlbf)();
+}
+INTERPOSE(int, fcloseall, void) {
+  sending_to_all();
+  return REAL(fcloseall)();
 }
 
 // --- Streams themselves
@@ -196,6 +254,7 @@ INTERPOSE(int, fclose, FILE* stream) {
     closed(fd);
   }
   lane::forget(stream);
+  HandsOut const hands_out(CALLER);
   return REAL(fclose)(stream);
 }
 INTERPOSE(int, pclose, FILE* stream) {
@@ -210,6 +269,37 @@ INTERPOSE(int, pclose, FILE* stream) {
   int const status = REAL(pclose)(stream);
   heard_from_outside();
   return status;
+}
+
+// The buffer is the program's; fclose cuts it to its size.
+INTERPOSE(FILE*, open_memstream, char** to, size_t* size) {
+  HandsOut const hands_out(CALLER);
+  return REAL(open_memstream)(to, size);
+}
+INTERPOSE(FILE*, open_wmemstream, wchar_t** to, size_t* size) {
+  HandsOut const hands_out(CALLER);
+  return REAL(open_wmemstream)(to, size);
+}
+
+// What was at the other end of the old descriptor hears of its end, and the number is another file's now.
+namespace {
+void reopening(const char* path, const char* mode, FILE* stream, lane::Pc pc) {
+  if (path != nullptr) reads_string(path, pc);
+  reads_string(mode, pc);
+  StreamOperation const operation(stream, Direction::kOut);
+  int const fd = descriptor_of(stream);
+  if (fd < 0) return;
+  closing_lockable(fd);
+  closed(fd);
+}
+}  // namespace
+INTERPOSE(FILE*, freopen, const char* path, const char* mode, FILE* stream) {
+  reopening(path, mode, stream, CALLER);
+  return REAL(freopen)(path, mode, stream);
+}
+INTERPOSE(FILE*, freopen64, const char* path, const char* mode, FILE* stream) {
+  reopening(path, mode, stream, CALLER);
+  return REAL(freopen64)(path, mode, stream);
 }
 
 // The lock itself, for programs that hold it over several calls. Recursive: only the outermost pair is told,

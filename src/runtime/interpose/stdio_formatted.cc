@@ -1,10 +1,10 @@
-// printf and scanf, all forms. The destination of sprintf and its kin is written up to and with its
-// terminator; strings given to %s are read, places given to scanf written (formats.cc).
+// printf and scanf, all narrow forms; the wide ones are in stdio_wide_formatted.cc. The destination of
+// sprintf and its kin is written up to and with its terminator; strings given to %s are read, places given to
+// scanf written (formats.cc).
 //
 // Every variadic form calls the real one that takes a va_list.
 #include <stdarg.h>
 #include <stdio.h>
-#include <wchar.h>
 
 #include "runtime/interpose/allocator.h"
 #include "runtime/interpose/formats.h"
@@ -13,14 +13,6 @@
 
 using namespace deadheat;
 using namespace deadheat::interpose;
-
-// `body` sees `list`; its value is the result.
-#define WITH_LIST(last, body) \
-  va_list list;               \
-  va_start(list, last);       \
-  int const result = body;    \
-  va_end(list);               \
-  return result
 
 // --- To a stream
 
@@ -103,14 +95,6 @@ DECLARE_REAL_OF(int, __vsnprintf_chk, char* to, size_t size, int flag, size_t ro
                 va_list list);
 DECLARE_REAL_OF(int, __vsprintf_chk, char* to, int flag, size_t room, const char* format, va_list list);
 namespace {
-// `room`: how many characters there is place for.
-template <class Char>
-int printed(Char* to, size_t room, int count, lane::Pc pc) {
-  if (count < 0 || room == 0) return count;
-  size_t const wanted = static_cast<size_t>(count) + 1;
-  lane::write(to, (wanted < room ? wanted : room) * sizeof(Char), pc);
-  return count;
-}
 constexpr size_t kUnbounded = ~size_t{0};
 
 int print_to(char* to, size_t size, const char* format, va_list list, lane::Pc pc) {
@@ -189,47 +173,6 @@ INTERPOSE_ONLY(int, __vasprintf_chk, char** to, int flag, const char* format, va
 }
 REPLACE(int, __asprintf_chk, char** to, int flag, const char* format, ...) {
   WITH_LIST(format, print_new_checked(to, flag, format, list, CALLER));
-}
-
-// --- Wide
-
-INTERPOSE(int, vswprintf, wchar_t* to, size_t size, const wchar_t* format, va_list list) {
-  printf_reads(format, list, CALLER);
-  return printed(to, size, REAL(vswprintf)(to, size, format, list), CALLER);
-}
-REPLACE(int, swprintf, wchar_t* to, size_t size, const wchar_t* format, ...) {
-  auto const pc = CALLER;
-  va_list list;
-  va_start(list, format);
-  printf_reads(format, list, pc);
-  int const result = printed(to, size, REAL(vswprintf)(to, size, format, list), pc);
-  va_end(list);
-  return result;
-}
-INTERPOSE(int, vfwprintf, FILE* stream, const wchar_t* format, va_list list) {
-  printf_reads(format, list, CALLER);
-  StreamOperation const operation(stream, Direction::kOut);
-  return REAL(vfwprintf)(stream, format, list);
-}
-REPLACE(int, fwprintf, FILE* stream, const wchar_t* format, ...) {
-  auto const pc = CALLER;
-  va_list list;
-  va_start(list, format);
-  printf_reads(format, list, pc);
-  StreamOperation const operation(stream, Direction::kOut);
-  int const result = REAL(vfwprintf)(stream, format, list);
-  va_end(list);
-  return result;
-}
-REPLACE(int, wprintf, const wchar_t* format, ...) {
-  auto const pc = CALLER;
-  va_list list;
-  va_start(list, format);
-  printf_reads(format, list, pc);
-  StreamOperation const operation(stdout, Direction::kOut);
-  int const result = REAL(vfwprintf)(stdout, format, list);
-  va_end(list);
-  return result;
 }
 
 // --- Reading. Programs compiled as C99 or later call the __isoc99_ forms.

@@ -40,3 +40,22 @@ class StreamOperation {
 };
 
 }  // namespace deadheat::interpose
+
+// Calls of which nothing else is told than the order: with the stream's lock, and without it.
+#define ON_STREAM(result, name, direction, parameters, arguments, stream) \
+  INTERPOSE(result, name, PLAIN parameters) {                             \
+    StreamOperation const operation(stream, Direction::direction);        \
+    return REAL(name) arguments;                                          \
+  }
+#define UNLOCKED_OUT(result, name, parameters, arguments, stream) \
+  INTERPOSE(result, name, PLAIN parameters) {                     \
+    before_sending(descriptor_of(stream));                        \
+    return REAL(name) arguments;                                  \
+  }
+#define UNLOCKED_IN(type, name, parameters, arguments, stream) \
+  INTERPOSE(type, name, PLAIN parameters) {                    \
+    type const result = REAL(name) arguments;                  \
+    after_receiving(descriptor_of(stream));                    \
+    return result;                                             \
+  }
+#define PLAIN(...) __VA_ARGS__

@@ -296,7 +296,7 @@ INTERPOSE_ACCESSES(char*, realpath, const char* path, char* to) {
   auto const pc = CALLER;
   if (path != nullptr) reads_string(path, pc);
   char* const result = REAL(realpath)(path, to);
-  if (result != nullptr && to != nullptr) writes_chars(to, length(to) + 1, pc);
+  if (result != nullptr) writes_chars(result, length(result) + 1, pc);
   return result;
 }
 INTERPOSE_ACCESSES(char*, strerror_r, int error, char* to, size_t size) {
@@ -306,6 +306,6 @@ INTERPOSE_ACCESSES(char*, strerror_r, int error, char* to, size_t size) {
 }
 INTERPOSE_ACCESSES(char*, getcwd, char* to, size_t size) {
   char* const result = REAL(getcwd)(to, size);
-  if (result != nullptr && to != nullptr) writes_chars(to, length(to) + 1, CALLER);
+  if (result != nullptr) writes_chars(result, length(result) + 1, CALLER);
   return result;
 }

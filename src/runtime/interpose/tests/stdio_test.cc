@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include <initializer_list>
+
 #include "runtime/interpose/tests/fake_lane.h"
 
 extern "C" int record_objects;  // those without a name appear as #1, #2, ...
@@ -50,6 +52,32 @@ static void streams() {
   fclose(f);
   CHECK(strstr(record_end(), "acquire f; forget f") == record_end());
   unlink(path);
+}
+
+// Wide characters, and a stream is either wide or not.
+static void wide() {
+  wchar_t w[8];
+  FILE* const f = tmpfile();
+  record_name(f, 1, "f");
+  record_name(w, sizeof w, "w");
+  w[0] = L'a', w[1] = L'b', w[2] = 0;
+  EXPECT(CHECK(fputws(w, f) >= 0), "read w 12; release f");
+  EXPECT(CHECK(fputws_unlocked(w, f) >= 0), "read w 12");
+  EXPECT(CHECK(fwprintf(f, L"%.1ls %n\n", w, reinterpret_cast<int*>(b)) == 3),
+         "read w 4; write b 4; release f");
+  EXPECT(CHECK(putwc(L'7', f) == L'7'), "release f");
+  EXPECT(CHECK(fputwc_unlocked(L'8', f) == L'8'), "");
+  EXPECT(rewind(f), "release f");
+  EXPECT(CHECK(getwc(f) == L'a'), "acquire f");
+  EXPECT(CHECK(ungetwc(L'a', f) == L'a'), "acquire f");
+  EXPECT(CHECK(getwc_unlocked(f) == L'a'), "");
+  EXPECT(CHECK(fgetws(w, 3, f) == w), "write w 12; acquire f");
+  EXPECT(CHECK(fgetws_unlocked(w, 8, f) == w), "write w 20");
+  int value = 0;
+  record_name(&value, sizeof value, "value");
+  EXPECT(CHECK(fwscanf(f, L"%d%ls", &value, w) == 1 && value == 78), "write value 4; acquire f");
+  EXPECT(CHECK(swscanf(w, L"%ls", b) == 1), "read w 20; write b 12");
+  fclose(f);
 }
 
 static void memory() {
@@ -111,11 +139,11 @@ int main() {
   record_name(a, sizeof a, "a");
   record_name(b, sizeof b, "b");
   streams();
-  record_forget_names();
-  record_name(a, sizeof a, "a");
-  record_name(b, sizeof b, "b");
-  memory();
-  record_forget_names();
-  functions_of_the_program();
+  for (void (*const test)() : {wide, memory, functions_of_the_program}) {
+    record_forget_names();
+    record_name(a, sizeof a, "a");
+    record_name(b, sizeof b, "b");
+    test();
+  }
   return 0;
 }
