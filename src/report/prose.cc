@@ -112,7 +112,7 @@ std::string headline_text(const Finding& finding) {
   }
   if (finding.variables.empty()) return text + "unknown memory";
   text += variable_text(finding.variables[0]);
-  // Of very many a few: the JSON report has them all.
+  // Of very many a few: the JSON report has what the finding has.
   constexpr std::size_t kMostNamed = 8;
   const std::size_t count = finding.variables.size();
   const std::size_t named = count <= kMostNamed + 1 ? count : kMostNamed;
