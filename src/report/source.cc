@@ -3,9 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <fstream>
 #include <string_view>
+
+#include "base/utf8.h"
 
 namespace deadheat::report {
 namespace {
@@ -14,24 +15,6 @@ constexpr std::size_t kMaxFile = 16u << 20;
 constexpr int kTab = 4;
 // Beyond this a line is generated code or data; nobody reads it in a report.
 constexpr std::size_t kMaxLine = 400;
-
-// The length of the UTF-8 character at the start of `text`, or 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char lead = byte(0);
-  std::size_t length = lead < 0x80                   ? 1
-                       : lead >= 0xC2 && lead < 0xE0 ? 2
-                       : (lead & 0xF0) == 0xE0       ? 3
-                       : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                     : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; i++) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (length == 3 && ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) >= 0xA0))) return 0;
-  if (length == 4 && ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) >= 0x90))) return 0;
-  return length;
-}
 
 struct Shown {
   std::string text;
@@ -52,7 +35,7 @@ Shown show(std::string_view raw, int column) {
       i++;
       continue;
     }
-    std::size_t length = utf8_length(raw.substr(i));
+    std::size_t length = utf8_length(raw.data() + i, raw.size() - i);
     bool is_control = length == 1 && (static_cast<unsigned char>(raw[i]) < 0x20 || raw[i] == 0x7F);
     // C1 controls (U+0080 to U+009F) are control characters too, to some terminals.
     is_control |= length == 2 && static_cast<unsigned char>(raw[i]) == 0xC2 &&

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/utf8.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/syscalls.h"
 
@@ -39,34 +40,12 @@ void Text::append_number(uint64_t value, unsigned base) {
   while (count > 0) append_char(digits[--count]);
 }
 
-namespace {
-// The length of the character at the start of `text` if it is UTF-8, otherwise 0: what a program is called
-// with need not be.
-unsigned utf8_length(const char* text) {
-  auto const byte = [text](unsigned i) { return static_cast<unsigned char>(text[i]); };
-  unsigned const length = byte(0) < 0x80       ? 1
-                          : byte(0) >> 5 == 6  ? 2
-                          : byte(0) >> 4 == 14 ? 3
-                          : byte(0) >> 3 == 30 ? 4
-                                               : 0;
-  if (length < 2) return length;
-  uint32_t code = byte(0) & (0x7fu >> length);
-  for (unsigned i = 1; i < length; ++i) {
-    if (byte(i) >> 6 != 2) return 0;  // the end of the text, too
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  constexpr uint32_t kLeast[] = {0x80, 0x800, 0x10000};
-  bool const is_surrogate = code >> 11 == 0xd800 >> 11;
-  return code >= kLeast[length - 2] && code < 0x110000 && !is_surrogate ? length : 0;
-}
-}  // namespace
-
 void Text::append_json_string(const char* text) {
   append_char('"');
   for (; text != nullptr && *text != '\0'; ++text) {
     auto const c = static_cast<unsigned char>(*text);
     if (c >= 0x80) {
-      unsigned const length = utf8_length(text);
+      unsigned const length = utf8_length(text, 4);
       if (length == 0) {
         append("\\ufffd");
         continue;
