@@ -52,6 +52,10 @@ class Surroundings final : public replay::Observer {
       case recording::SequencerKind::kAllocated:
         blocks_[sequencer.object.value()] = {sequencer.extra, thread, stack_at(world_, thread, site)};
         return;
+      case recording::SequencerKind::kUsable:
+        if (const auto block = blocks_.find(sequencer.object.value()); block != blocks_.end())
+          block->second.size = std::max(block->second.size, sequencer.extra);
+        return;
       case recording::SequencerKind::kFreeing:
         // It is looked up while it is freed; the next allocation there replaces it.
         return;

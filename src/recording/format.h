@@ -101,9 +101,10 @@ enum class SequencerKind : std::uint8_t {
   kForked = 18,
   kExec = 19,
   kFence = 20,
+  kUsable = 21,
   kAtomic = 32,  // + the operation, a DhAtomic
 };
-inline constexpr unsigned kPlainSequencerKinds = 21;
+inline constexpr unsigned kPlainSequencerKinds = 22;
 inline constexpr unsigned kAtomicOperations = 15;
 inline constexpr bool is_atomic(SequencerKind kind) { return kind >= SequencerKind::kAtomic; }
 inline constexpr bool is_known(SequencerKind kind) {

@@ -14,7 +14,7 @@ constexpr const char* kKinds[] = {
     "lock releasing", "lock destroyed", "barrier initialised", "barrier arrive", "barrier leave",
     "thread created", "thread started", "thread finishing",    "thread joined",  "allocated",
     "freeing",        "mapped",         "unmapping",           "forked",         "exec",
-    "fence",
+    "fence",          "usable",
 };
 static_assert(std::size(kKinds) == kPlainSequencerKinds);
 
@@ -57,6 +57,7 @@ std::string extra_text(const Sequencer& s) {
     case SequencerKind::kAllocated:
     case SequencerKind::kMapped:
     case SequencerKind::kUnmapping:
+    case SequencerKind::kUsable:
       return fmt::format(", {} bytes", s.extra);
     case SequencerKind::kFence:
       return fmt::format(", {}", order_name(s.order()));

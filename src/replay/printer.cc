@@ -47,6 +47,7 @@ void Printer::on_sequencer(ThreadId thread, SiteId site, const recording::Sequen
     case SequencerKind::kAllocated:
     case SequencerKind::kMapped:
     case SequencerKind::kUnmapping:
+    case SequencerKind::kUsable:
       object += fmt::format(", {} bytes", sequencer.extra);
       break;
     default:

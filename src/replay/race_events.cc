@@ -17,12 +17,30 @@ namespace {
 bool acquires(unsigned order) { return order == 1 || order == 2 || order == 4 || order == 5; }
 bool releases(unsigned order) { return order == 3 || order == 4 || order == 5; }
 
+// What a block has become larger by, from now on; nothing if it is not known, or is that large already.
+struct Added {
+  Address address;
+  std::uint64_t size = 0;
+};
+template <typename Blocks>
+Added extend(Blocks& blocks, const Sequencer& sequencer) {
+  const auto block = blocks.find(sequencer.object.value());
+  if (block == blocks.end() || block->second >= sequencer.extra) return {};
+  const Added added = {Address(block->first + block->second), sequencer.extra - block->second};
+  block->second = sequencer.extra;
+  return added;
+}
+
 }  // namespace
 
 void Borders::on_sequencer(ThreadId thread, SiteId, const Sequencer& sequencer) {
   if (sequencer.kind == SequencerKind::kAllocated || sequencer.kind == SequencerKind::kMapped)
     locations_.note_allocation(sequencer.object, sequencer.extra);
   if (sequencer.kind == SequencerKind::kAllocated) blocks_[sequencer.object.value()] = sequencer.extra;
+  if (sequencer.kind == SequencerKind::kUsable) {
+    const Added added = extend(blocks_, sequencer);
+    if (added.size != 0) locations_.note_allocation(added.address, added.size);
+  }
   if (sequencer.kind == SequencerKind::kUnmapping)
     locations_.note_end(sequencer.object, sequencer.extra, thread);
   if (sequencer.kind == SequencerKind::kFreeing)
@@ -369,6 +387,10 @@ void RaceEvents::synchronise(ThreadId thread, SiteId site, const Sequencer& sequ
     case SequencerKind::kAllocated:
       blocks_[object] = sequencer.extra;
       return locations_.born(sequencer.object, sequencer.extra);
+    case SequencerKind::kUsable: {
+      const Added added = extend(blocks_, sequencer);
+      return locations_.born(added.address, added.size);
+    }
     case SequencerKind::kMapped:
       return mapped(thread, sequencer);
     case SequencerKind::kFreeing:

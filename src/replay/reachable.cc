@@ -30,6 +30,10 @@ void Reachable::on_sequencer(ThreadId thread, SiteId site, const recording::Sequ
       // A thread's stack is not one thing: its locals are.
       if (!is_starting) add(sequencer.object, sequencer.extra);
       break;
+    case SequencerKind::kUsable:
+      if (const auto known = allocations_.find(sequencer.object.value()); known != allocations_.end())
+        known->second.size = std::max(known->second.size, sequencer.extra);
+      break;
     case SequencerKind::kFreeing:
     case SequencerKind::kUnmapping:
       remove(sequencer.object);

@@ -42,6 +42,9 @@ constexpr bool code_is_seen(Pc) { return true; }
 // given back;
 //     counts as an access of the whole block ("free" in reports).
 void allocated(void* address, size_t size, Pc pc);
+// The program has asked how much of a block it may use: from now on the block is that large, and what it was
+// not given before is as fresh as the rest was.
+void usable(void* address, size_t size);
 // What becomes of a block's memory: the allocator keeps it, or gives it back to the kernel at once.
 enum class MemoryThen { kStays, kIsUnmapped };
 void freeing(void* address, Pc pc, MemoryThen then = MemoryThen::kStays);

@@ -141,6 +141,8 @@ void History::on_sequencer(ThreadId id, SiteId site, const recording::Sequencer&
                                                          zeros.size(), sequencer.extra - at)));
       }
       return;
+    case SequencerKind::kUsable:
+      return memory.usable(sequencer.object, sequencer.extra);
     case SequencerKind::kFreeing:
       return memory.freed(sequencer.object, site);
     case SequencerKind::kMapped: {

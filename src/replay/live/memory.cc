@@ -23,6 +23,11 @@ void Memory::allocated(Address address, std::uint64_t size, bool is_live) {
   mappings_.forget(address, size);
 }
 
+void Memory::usable(Address address, std::uint64_t size) {
+  if (const auto block = blocks_.find(address.value()); block != blocks_.end())
+    block->second.size = std::max(block->second.size, size);
+}
+
 void Memory::mapped(Address address, std::uint64_t size, bool is_zero) {
   image_.forget(address, size);
   mappings_.map(address, size);

@@ -44,6 +44,8 @@ class Memory {
 
   // --- Blocks
   void allocated(Address address, std::uint64_t size, bool is_live);
+  // The block that starts there is that large.
+  void usable(Address address, std::uint64_t size);
   void freed(Address address, SiteId site);
   // The block that starts there, freed or not.
   const Block* block_at(Address address) const;

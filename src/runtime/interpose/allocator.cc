@@ -102,8 +102,17 @@ void ending_for_good(void* block, lane::Pc pc) {
   ending(block, pc, came_from_kernel(block) ? lane::MemoryThen::kIsUnmapped : lane::MemoryThen::kStays);
 }
 
+void appeared(void* block, size_t size, lane::Pc pc) {
+  lane::allocated(block, size, pc);
+#if defined(DEADHEAT_INTERPOSE_STATIC) && !defined(DEADHEAT_LANE_MONITOR)
+  // Who asks malloc_usable_size how much more there is is not seen in static programs.
+  size_t const usable = usable_size(block);
+  if (usable > size) lane::published(static_cast<char*>(block) + size, usable - size);
+#endif
+}
+
 void* told(void* block, size_t size, lane::Pc pc) {
-  if (block != nullptr) lane::allocated(block, size, pc);
+  if (block != nullptr) appeared(block, size, pc);
 #ifdef DEADHEAT_LANE_MONITOR
   // Out of memory is where std::bad_alloc is thrown, through the program's functions to whoever catches it.
   if (__builtin_expect(block == nullptr, 0)) lane::release(nullptr);
@@ -146,7 +155,7 @@ void* reallocate(void* block, size_t size, lane::Pc pc) {
   ending(block, pc);
   void* const moved = libc_realloc(block, size);
   if (moved != nullptr) {
-    lane::allocated(moved, size, pc);
+    appeared(moved, size, pc);
     filled(moved, old_size < size ? old_size : size, pc);
   } else if (size != 0) {
     lane::allocated(block, old_size, pc);  // failed: the old block is still the program's
@@ -189,7 +198,7 @@ REPLACE(void*, calloc, size_t count, size_t size) {
   void* const block = libc_calloc(count, size);  // null if the product overflows
   if (block == nullptr) return nullptr;
   size_t const total = count * size;
-  lane::allocated(block, total, CALLER);
+  appeared(block, total, CALLER);
   if (!came_from_kernel(block)) filled(block, total, CALLER);
   return block;
 }
@@ -226,7 +235,7 @@ REPLACE(int, posix_memalign, void** result, size_t alignment, size_t size) {
   void* const block = libc_memalign(alignment, size);
   errno = saved;  // the error is the result
   if (block == nullptr) return ENOMEM;
-  lane::allocated(block, size, CALLER);
+  appeared(block, size, CALLER);
   *result = block;
   lane::write(result, sizeof *result, CALLER);
   return 0;
@@ -239,8 +248,13 @@ REPLACE(void*, valloc, size_t size) { return told(libc_valloc(size), size, CALLE
 
 REPLACE(void*, pvalloc, size_t size) { return told(libc_pvalloc(size), size, CALLER); }
 
-// Reads only the allocator's own header. Here because a program that replaces malloc replaces this as well.
-REPLACE(size_t, malloc_usable_size, void* block) { return block == nullptr ? 0 : usable_size(block); }
+// Whoever asks may use all of it: redis keeps its strings there.
+REPLACE(size_t, malloc_usable_size, void* block) {
+  if (block == nullptr) return 0;
+  size_t const size = usable_size(block);
+  lane::usable(block, size);
+  return size;
+}
 
 #endif
 

@@ -36,6 +36,7 @@ inline void write(void* address, size_t size, Pc pc) {
 }
 
 inline void allocated(void*, size_t, Pc) {}
+inline void usable(void*, size_t) {}
 inline void mapped(void*, size_t, Pc) {}
 inline void published(const void*, size_t) { inlined::releasing(); }
 // With the block's size, if it is known.

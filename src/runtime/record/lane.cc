@@ -162,6 +162,7 @@ void allocated(void* address, size_t size, Pc pc) {
   if (address == nullptr || platform::orders_by_itself(pc.value)) return;
   log_now(kAllocated, address, size);
 }
+void usable(void* address, size_t size) { log_now(kUsable, address, size); }
 void freeing(void* address, Pc pc, MemoryThen) {
   if (address != nullptr && !platform::orders_by_itself(pc.value)) log_now(kFreeing, address);
 }

@@ -55,6 +55,7 @@ enum Sequencer : uint8_t {
   kForked,
   kExec,
   kFence,
+  kUsable,
   kAtomicOperation = 32,
 };
 

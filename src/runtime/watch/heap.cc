@@ -199,6 +199,25 @@ bool heap_at(uintptr_t address, HeapBlock* found) {
 }
 
 namespace {
+// Two threads may find out at the same time how large a block is, and one of them use it while the other still
+// clears: so the second one waits. Not the shard's lock, because whoever clears may wait for a granule whose
+// race is just being told, for which all shards are looked through.
+constexpr unsigned kExtendingBits = 6;
+platform::Spinlock extending[1u << kExtendingBits];
+}  // namespace
+
+void heap_extend(uintptr_t address, size_t size, void (*clear)(uintptr_t, size_t)) {
+  HeapBlock block;
+  if (!heap_at(address, &block) || block.size >= size) return;
+  platform::SpinGuard const guard(extending[hash(address) >> (64 - kExtendingBits)]);
+  if (!heap_at(address, &block) || block.size >= size) return;
+  clear(address + block.size, size - block.size);
+  heap_remove(address, &block);
+  block.size = size;
+  heap_add(block);
+}
+
+namespace {
 
 struct Blocks {
   const HeapBlock* first;
@@ -233,10 +252,12 @@ bool heap_find_freed(uintptr_t address, HeapBlock* found) {
 }
 
 void heap_fork_preparing() {
+  for (platform::Spinlock& lock : extending) lock.lock();
   for (Shard& shard : shards) shard.lock.lock();
 }
 void heap_fork_done() {
   for (Shard& shard : shards) shard.lock.unlock();
+  for (platform::Spinlock& lock : extending) lock.unlock();
 }
 
 }  // namespace deadheat::watch

@@ -20,6 +20,8 @@ inline constexpr uint32_t kHiddenBlock = ~uint32_t{0};
 void heap_add(const HeapBlock& block);
 // False if there is no such block.
 bool heap_remove(uintptr_t address, HeapBlock* removed);
+// A block is larger from now on; `clear` is called for what it did not have yet, once.
+void heap_extend(uintptr_t address, size_t size, void (*clear)(uintptr_t added, size_t size));
 // The block that begins there.
 bool heap_at(uintptr_t address, HeapBlock* found);
 // The program's live block that contains `address`. Searches everything: for reports only.

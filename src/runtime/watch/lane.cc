@@ -244,6 +244,14 @@ void allocated(void* address, size_t size, Pc pc) {
   heap_add(block);
 }
 
+void usable(void* address, size_t size) {
+  heap_extend(number(address), size, [](uintptr_t added, size_t length) {
+    // From the first granule on that is not the program's already.
+    uintptr_t const first = (added + 7) & ~uintptr_t{7};
+    if (first < added + length) clear_from_outside(first, added + length - first, MemoryIs::kInUse);
+  });
+}
+
 void freeing(void* address, Pc pc, MemoryThen then) {
   if (address == nullptr) return;
   HeapBlock block{};

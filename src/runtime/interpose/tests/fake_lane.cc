@@ -145,14 +145,26 @@ __thread uint32_t signals_pending;
 void read(const void* address, size_t size, Pc pc) { note("read", address, size, "", pc); }
 void write(void* address, size_t size, Pc pc) { note("write", address, size, "", pc); }
 // Fresh blocks have no name yet: they appear as "allocated SIZE".
+namespace {
+// Of the latest block. In static programs what follows it is published.
+const void* end_of_block = nullptr;
+
+void note_block(const char* what, size_t size) {
+  if (text_size != 0) put("; ");
+  put(what);
+  put_number(size);
+}
+}  // namespace
 void allocated(void* address, size_t size, Pc pc) {
-  (void)address;
   platform::SpinGuard const guard(lock);
+  end_of_block = static_cast<char*>(address) + size;
   if (!recording || !record_allocations) return;
   last_pc = reinterpret_cast<void*>(pc.value);
-  if (text_size != 0) put("; ");
-  put("allocated ");
-  put_number(size);
+  note_block("allocated ", size);
+}
+void usable(void*, size_t size) {
+  platform::SpinGuard const guard(lock);
+  if (recording && record_allocations) note_block("usable ", size);
 }
 void freeing(void* address, Pc pc, MemoryThen) {
   const Name* const name = find(address);
@@ -161,25 +173,17 @@ void freeing(void* address, Pc pc, MemoryThen) {
 }
 void mapped(void*, size_t size, Pc) {
   platform::SpinGuard const guard(lock);
-  if (!recording || !record_allocations) return;
-  if (text_size != 0) put("; ");
-  put("mapped ");
-  put_number(size);
+  if (recording && record_allocations) note_block("mapped ", size);
 }
 void published(const void* address, size_t size) {
+  if (address == end_of_block) return;
   if (find(address) != nullptr) return note("published", address, size);
   platform::SpinGuard const guard(lock);
-  if (!recording || !record_allocations) return;
-  if (text_size != 0) put("; ");
-  put("published ");
-  put_number(size);
+  if (recording && record_allocations) note_block("published ", size);
 }
 void unmapping(void*, size_t size, Pc) {
   platform::SpinGuard const guard(lock);
-  if (!recording || !record_allocations) return;
-  if (text_size != 0) put("; ");
-  put("unmapping ");
-  put_number(size);
+  if (recording && record_allocations) note_block("unmapping ", size);
 }
 void acquire(const volatile void* object) { note_object("acquire", object); }
 void release(const volatile void* object) { note_object("release", object); }
