@@ -50,7 +50,7 @@ constexpr uint64_t kMustNot = ~((uint64_t{1} << (kDhEpochShift + kDhLabelWindowB
 static_assert(static_cast<uint64_t>(static_cast<int32_t>(kMustNot)) == kMustNot,
               "an operand of 32 bits, extended");
 
-// REQUIRES: `size` bytes at `address` lie within one granule.
+// The bytes of the granule; of those that lie behind it, higher bits, unless they are 8.
 DH_ALWAYS_INLINE uint64_t byte_mask(uintptr_t address, uint32_t size) {
   uint64_t const all = (uint64_t{1} << size) - 1;
   return size == 8 ? all : all << (address & 7);
@@ -64,9 +64,7 @@ struct Found {
   bool exists() const { return chunk != 0; }
   const DhCell* cell() const { return dh_cell(chunk, granule); }
   // For the slow path. Computed there once more, which the compiler must not know: it would compute it
-  // before, in all cases, instead of leaving it to an addressing mode. Of its granule, even if the address is
-  // not the multiple of 8 that the program's types promise: such programs work, and must go on working. (What
-  // the hook looks at then is some of this cell and some of the next one, and mostly not covered.)
+  // before, in all cases, instead of leaving it to an addressing mode. Always of a granule.
   const DhCell* or_null() const {
     uintptr_t again = chunk;
     uintptr_t at = granule;
@@ -76,9 +74,14 @@ struct Found {
 };
 // REQUIRES: a multiple of 8.
 DH_ALWAYS_INLINE Found cell_of(uintptr_t granule) { return {__dh_shadow[granule >> kDhChunkBits], granule}; }
-// Of an access that lies within one granule.
-DH_ALWAYS_INLINE Found cell_of(uintptr_t address, uint32_t size) {
-  return {__dh_shadow[address >> kDhChunkBits], size == 8 ? address : address & ~uintptr_t{7}};
+// Of an access that lies within one granule because its type says so: its address is a multiple of its size.
+//
+// Programs exist whose addresses are not. They work, must go on working, and may race. So what is taken off
+// the address is only what such an access can have: of any other one the hook looks at bytes of this cell and
+// of what is behind it, which say nothing that would cover it (or hardly ever: they had to look like a label
+// of this thread), and the slow path looks at the address.
+DH_ALWAYS_INLINE Found cell_of_aligned(uintptr_t address, uint32_t size) {
+  return cell_of(address & ~uintptr_t{8 - size});
 }
 
 // Is `half` an access of this thread that covers one that needs the bits `need`? The label must be in the
@@ -124,20 +127,26 @@ DH_ALWAYS_INLINE bool covers_write(const DhCell* cell, uintptr_t address, uint32
   return __builtin_expect(covers(&cell->half[0], __dh_hot.floor + need, need), 1);
 }
 
-DH_ALWAYS_INLINE void read(const void* at, uint32_t size) {
+DH_ALWAYS_INLINE void read_in(const Found& found, const void* at, uint32_t size) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  Found const found = cell_of(address, size);
   if (__builtin_expect(found.exists(), 1) && __builtin_expect(covers_read(found.cell(), address, size), 1))
     return;
   DH_READ_SLOW(at, found.or_null(), byte_mask(address, size));
 }
 
-DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
+DH_ALWAYS_INLINE void read(const void* at, uint32_t size) {
+  read_in(cell_of_aligned(reinterpret_cast<uintptr_t>(at), size), at, size);
+}
+
+DH_ALWAYS_INLINE void write_in(const Found& found, void* at, uint32_t size, uint64_t value) {
   auto const address = reinterpret_cast<uintptr_t>(at);
-  Found const found = cell_of(address, size);
   if (__builtin_expect(found.exists(), 1) && __builtin_expect(covers_write(found.cell(), address, size), 1))
     return;
   DH_WRITE_SLOW(at, found.or_null(), byte_mask(address, size), value);
+}
+
+DH_ALWAYS_INLINE void write(void* at, uint32_t size, uint64_t value) {
+  write_in(cell_of_aligned(reinterpret_cast<uintptr_t>(at), size), at, size, value);
 }
 
 // Of this granule and the next one; of the last one of a chunk the next cell covers nothing (abi.h).
@@ -164,18 +173,21 @@ DH_ALWAYS_INLINE void write_16(void* at) {
   DH_WRITE_ACROSS(at, 16, 0);
 }
 
+DH_ALWAYS_INLINE Found cell_around(const void* address) {
+  return cell_of(reinterpret_cast<uintptr_t>(address) & ~uintptr_t{7});
+}
 DH_ALWAYS_INLINE bool within_granule(const void* address, uint32_t size) {
   return (reinterpret_cast<uintptr_t>(address) & 7) <= 8 - size;
 }
 DH_ALWAYS_INLINE void read_unaligned(const void* address, uint32_t size) {
   if (within_granule(address, size))
-    read(address, size);
+    read_in(cell_around(address), address, size);
   else
     DH_READ_ACROSS(address, size);
 }
 DH_ALWAYS_INLINE void write_unaligned(void* address, uint32_t size, uint64_t value) {
   if (within_granule(address, size))
-    write(address, size, value);
+    write_in(cell_around(address), address, size, value);
   else
     DH_WRITE_ACROSS(address, size, value);
 }

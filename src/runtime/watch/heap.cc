@@ -199,9 +199,9 @@ bool heap_at(uintptr_t address, HeapBlock* found) {
 }
 
 namespace {
-// Two threads may find out at the same time how large a block is, and one of them use it while the other still
-// clears: so the second one waits. Not the shard's lock, because whoever clears may wait for a granule whose
-// race is just being told, for which all shards are looked through.
+// Two threads may find out at the same time how large a block is, and one of them use it while the other
+// still clears: so the second one waits. Not the shard's lock, because whoever clears may wait for a granule
+// whose race is just being told, for which all shards are looked through.
 constexpr unsigned kExtendingBits = 6;
 platform::Spinlock extending[1u << kExtendingBits];
 }  // namespace

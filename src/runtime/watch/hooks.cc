@@ -155,7 +155,7 @@ __attribute__((noinline, preserve_most)) void write_slower(void* address, uint32
   write_slowest(address, size, pc, value);
 }
 
-// The bytes of an access within one granule are next to each other.
+// The bytes of an access are next to each other.
 uint32_t size_of(uint64_t bytes) { return static_cast<uint32_t>(__builtin_popcountll(bytes)); }
 
 __attribute__((always_inline)) inline void read_not_alone(const void* address, const DhCell* cell,
@@ -206,6 +206,11 @@ __attribute__((always_inline)) inline void write_across(void* address, uint32_t 
   auto const at = reinterpret_cast<uintptr_t>(address);
   if (!covered_across<true>(at, size)) write_uncovered_across(address, size, value, pc);
 }
+// What the hook says of an access whose address is not what its type promises, and that is not within one
+// granule: as in slow_entry.cc.
+bool is_beyond_granule(const void* address, uint64_t bytes) {
+  return (reinterpret_cast<uintptr_t>(address) & 7) != 0 && bytes >= 0xff;
+}
 }  // namespace
 
 // Behind __dh_read_slow and __dh_write_slow (slow_entry.cc).
@@ -214,6 +219,13 @@ DH_C DH_SLOW void deadheat_read_slow(const void* address, const DhCell* cell, ui
 }
 DH_C DH_SLOW void deadheat_write_slow(void* address, const DhCell* cell, uint64_t bytes, uint64_t value) {
   write_not_alone(address, cell, bytes, value, DH_PC);
+}
+// Of an address that its type forbids.
+DH_C DH_SLOW void deadheat_read_beyond(const void* address, const DhCell*, uint64_t bytes) {
+  read_across(address, size_of(bytes), DH_PC);
+}
+DH_C DH_SLOW void deadheat_write_beyond(void* address, const DhCell*, uint64_t bytes, uint64_t value) {
+  write_across(address, size_of(bytes), value, DH_PC);
 }
 DH_C DH_SLOW void deadheat_read_across(const void* address, uint32_t size) {
   read_across(address, size, DH_PC);
@@ -232,12 +244,16 @@ __attribute__((naked)) void __dh_write_across(void*, uint32_t, uint64_t) {
 DH_C DH_SLOW void deadheat_read_slow_at(const void* address, const DhCell* cell, uint64_t bytes,
                                         const void* caller) {
   if (nobody_to_race_with()) return;
+  if (is_beyond_granule(address, bytes))
+    return read_across(address, size_of(bytes), reinterpret_cast<uintptr_t>(caller));
   if (cell != nullptr && is_unwritable(cell) && is_page_covered(cell)) return;
   read_not_alone(address, cell, bytes, reinterpret_cast<uintptr_t>(caller));
 }
 DH_C DH_SLOW void deadheat_write_slow_at(void* address, const DhCell* cell, uint64_t bytes, uint64_t value,
                                          const void* caller) {
   if (nobody_to_race_with()) return;
+  if (is_beyond_granule(address, bytes))
+    return write_across(address, size_of(bytes), value, reinterpret_cast<uintptr_t>(caller));
   write_not_alone(address, cell, bytes, value, reinterpret_cast<uintptr_t>(caller));
 }
 DH_C DH_SLOW void deadheat_read_across_at(const void* address, uint32_t size, const void* caller) {

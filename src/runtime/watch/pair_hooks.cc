@@ -13,7 +13,12 @@ DH_C DH_SLOW void deadheat_read_slow_at(const void* address, const DhCell* cell,
 DH_C DH_SLOW void deadheat_write_slow_at(void* address, const DhCell* cell, uint64_t bytes, uint64_t value,
                                          const void* caller);
 
+DH_C DH_SLOW void deadheat_read_across_at(const void* address, uint32_t size, const void* caller);
+DH_C DH_SLOW void deadheat_write_across_at(void* address, uint32_t size, uint64_t value, const void* caller);
+
 namespace {
+
+bool is_granule(const void* address) { return (reinterpret_cast<uintptr_t>(address) & 7) == 0; }
 
 // Of its own chunk, which the other one of the pair may have made just now.
 const DhCell* cell_of(uintptr_t granule) {
@@ -88,12 +93,22 @@ DH_C DH_SLOW void deadheat_write_first_pair(void* address, const DhCell* cell, u
   __attribute__((musttail)) return deadheat_write_apart(address, cell, first, second);
 }
 
+// At an address that its type forbids: of three granules.
+DH_C DH_SLOW void deadheat_read_pair_beyond(const void* address, const DhCell*) {
+  deadheat_read_across_at(address, 2 * sizeof(uint64_t), __builtin_return_address(0));
+}
+DH_C DH_SLOW void deadheat_write_pair_beyond(void* address, const DhCell*, uint64_t, uint64_t) {
+  deadheat_write_across_at(address, 2 * sizeof(uint64_t), 0, __builtin_return_address(0));
+}
+
 static_assert(uint64_t{kNoClock} << kDhEpochShift == uint64_t{1} << 46);
 // clang-format off
 __attribute__((naked)) void __dh_read_pair(const void*, const DhCell*) {
   __asm__(
       "cmpb $0, deadheat_alone(%rip)\n"
       "jne 9f\n"
+      "test $7, %dil\n"
+      "jne deadheat_read_pair_beyond\n"
       "test %rsi, %rsi\n"
       "je deadheat_read_apart\n"
       // Is anything noted there, as far as one bit can tell?
@@ -108,6 +123,8 @@ __attribute__((naked)) void __dh_write_pair(void*, const DhCell*, uint64_t, uint
   __asm__(
       "cmpb $0, deadheat_alone(%rip)\n"
       "jne 9f\n"
+      "test $7, %dil\n"
+      "jne deadheat_write_pair_beyond\n"
       "test %rsi, %rsi\n"
       "je deadheat_write_apart\n"
       "mov (%rsi), %r11\n"
@@ -121,10 +138,12 @@ __attribute__((naked)) void __dh_write_pair(void*, const DhCell*, uint64_t, uint
 // For hooks that were not inlined (inline_hooks.cc).
 DH_C DH_SLOW void deadheat_read_pair_at(const void* address, const DhCell* cell, const void* caller) {
   if (__atomic_load_n(&alone, __ATOMIC_RELAXED)) return;
+  if (!is_granule(address)) return deadheat_read_across_at(address, 2 * sizeof(uint64_t), caller);
   read_apart(address, cell, reinterpret_cast<uintptr_t>(caller));
 }
 DH_C DH_SLOW void deadheat_write_pair_at(void* address, const DhCell* cell, uint64_t first, uint64_t second,
                                          const void* caller) {
   if (__atomic_load_n(&alone, __ATOMIC_RELAXED)) return;
+  if (!is_granule(address)) return deadheat_write_across_at(address, 2 * sizeof(uint64_t), 0, caller);
   write_apart(address, cell, first, second, reinterpret_cast<uintptr_t>(caller));
 }

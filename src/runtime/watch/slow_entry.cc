@@ -163,7 +163,9 @@ __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t)
   __asm__(
       "cmpb $0, deadheat_alone(%rip)\n"
       "jne 9f\n"
-      "test %rsi, %rsi\n"
+      "test $7, %dil\n"
+      "jne 7f\n"
+      "6: test %rsi, %rsi\n"
       "je deadheat_read_slow\n"
       "mov %fs:__dh_hot@tpoff, %r11\n"
       "xor (%rsi), %r11\n"
@@ -215,13 +217,19 @@ __attribute__((naked)) void __dh_read_slow(const void*, const DhCell*, uint64_t)
       "testl $0x400000, 8(%rsi)\n"
       "jne deadheat_read_bytes\n"
       "jmp deadheat_read_slow\n"
+      // A part of the granule, or beyond its end.
+      "7: cmp $0xff, %rdx\n"
+      "jb 6b\n"
+      "jmp deadheat_read_beyond\n"
       "9: ret");
 }
 __attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint64_t) {
   __asm__(
       "cmpb $0, deadheat_alone(%rip)\n"
       "jne 9f\n"
-      "test %rsi, %rsi\n"
+      "test $7, %dil\n"
+      "jne 7f\n"
+      "6: test %rsi, %rsi\n"
       "je deadheat_write_slow\n"
       "cmpq $0, (%rsi)\n"
       "je deadheat_write_first\n"
@@ -244,6 +252,10 @@ __attribute__((naked)) void __dh_write_slow(void*, const DhCell*, uint64_t, uint
       "testl $0x400000, 8(%rsi)\n"
       "jne deadheat_write_bytes\n"
       "jmp deadheat_write_slow\n"
+      // A part of the granule, or beyond its end.
+      "7: cmp $0xff, %rdx\n"
+      "jb 6b\n"
+      "jmp deadheat_write_beyond\n"
       "9: ret");
 }
 // clang-format on

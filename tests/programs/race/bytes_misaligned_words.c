@@ -1,5 +1,5 @@
 // rule: bytes
-// claim: words at odd addresses race in the first of their granules
+// claim: words at odd addresses race
 // expect: race write@odd read@other
 #include "../order.h"
 
