@@ -19,7 +19,8 @@
 // library has pthread_create write is, too (thread.h).
 //
 // set_value_at_thread_exit: the library makes the future ready when the thread ends, by a store that is not
-// seen. What came before is released to the word that is waited for when that is arranged.
+// seen. What came before, the destructors of its thread_local objects among it, is released to the word that
+// is waited for right before that.
 //
 // Nothing needed: std::thread, mutex, condition_variable, call_once, future and the like call pthread
 // functions, and shared_ptr, atomic and jthread are headers, compiled into the program. __cxa_throw and
@@ -240,18 +241,36 @@ bool starts_cxx_thread(const void* handle, lane::Pc caller) {
 // --- std::promise::set_value_at_thread_exit
 
 namespace {
-// std::__future_base::_State_baseV2::_Make_ready: two pointers of its base, then a weak_ptr to the state,
-// whose third word is what is waited for.
+// std::__future_base::_State_baseV2::_Make_ready: what the library calls for it when the thread ends, behind
+// all destructors of thread_local objects; then a weak_ptr to the state, whose third word is what is waited
+// for.
 struct MakeReady {
-  void* base[2];
+  MakeReady* next;
+  void (*at_thread_exit)(MakeReady* self);
   void** state;
+  const struct Counts {
+    void* functions;
+    int owners;
+  }* counts;
+
+  void release() const {
+    if (counts != nullptr && __atomic_load_n(&counts->owners, __ATOMIC_RELAXED) != 0)
+      lane::release(state + 2);
+  }
 };
+void (*make_ready)(MakeReady* self);
+
+void release_and_make_ready(MakeReady* self) {
+  self->release();
+  __atomic_load_n(&make_ready, __ATOMIC_RELAXED)(self);
+}
 }  // namespace
 WEAK_REAL(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, MakeReady* self);
 
 INTERPOSE_ONLY(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, MakeReady* self) {
-  if (self->state != nullptr) lane::release(self->state + 2);
   auto* const real = REAL_OR_NULL(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv);
   if (real == nullptr) no_such_function("std::promise::set_value_at_thread_exit");
   real(self);
+  __atomic_store_n(&make_ready, self->at_thread_exit, __ATOMIC_RELAXED);  // the same for all
+  self->at_thread_exit = release_and_make_ready;
 }
