@@ -1,6 +1,7 @@
 // Which objects the bytes behind a file descriptor flow through: "a byte read was written before".
 #pragma once
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "runtime/interpose/outside.h"
@@ -57,11 +58,19 @@ inline void before_sending(int fd) {
   Channel const channel = channel_of(fd);
   if (channel.out != nullptr) lane::release(channel.out);
   if (channel.echo != nullptr) lane::release(channel.echo);
+  sending_may_signal();
 }
 inline void after_receiving(int fd) {
   Channel const channel = channel_of(fd);
   if (channel.in != nullptr) lane::acquire(channel.in);
   heard_from_outside();
+}
+
+// What fails because the other end is gone has heard of its end. Keeps errno; returns the result.
+template <class Result>
+Result after_failing(int fd, Result result) {
+  if (__builtin_expect(result < 0 && (errno == EPIPE || errno == ECONNRESET), 0)) after_receiving(fd);
+  return result;
 }
 
 }  // namespace deadheat::interpose

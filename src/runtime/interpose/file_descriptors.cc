@@ -42,6 +42,7 @@ void received_signals(const void* buffer, ssize_t size) {
 }
 
 ssize_t received(int fd, void* buffer, ssize_t size, lane::Pc pc) {
+  after_failing(fd, size);
   if (size >= 0) {
     after_receiving(fd);
     if (size > 0) {
@@ -175,21 +176,21 @@ INTERPOSE(int, recvmmsg, int fd, mmsghdr* messages, unsigned count, int flags, s
 
 INTERPOSE(ssize_t, write, int fd, const void* buffer, size_t size) {
   sending(fd, buffer, size, CALLER);
-  return REAL(write)(fd, buffer, size);
+  return after_failing(fd, REAL(write)(fd, buffer, size));
 }
 INTERPOSE(ssize_t, pwrite, int fd, const void* buffer, size_t size, off_t offset) {
   sending(fd, buffer, size, CALLER);
-  return REAL(pwrite)(fd, buffer, size, offset);
+  return after_failing(fd, REAL(pwrite)(fd, buffer, size, offset));
 }
 INTERPOSE(ssize_t, pwrite64, int fd, const void* buffer, size_t size, off_t offset) {
   sending(fd, buffer, size, CALLER);
-  return REAL(pwrite64)(fd, buffer, size, offset);
+  return after_failing(fd, REAL(pwrite64)(fd, buffer, size, offset));
 }
 #define WRITES_FROM_VECTORS(name, parameters, arguments)                                \
   INTERPOSE(ssize_t, name, int fd, const iovec* vectors, int count EXPAND parameters) { \
     if (count > 0) reads_vectors(vectors, static_cast<size_t>(count), CALLER);          \
     before_sending(fd);                                                                 \
-    return REAL(name)(fd, vectors, count EXPAND arguments);                             \
+    return after_failing(fd, REAL(name)(fd, vectors, count EXPAND arguments));          \
   }
 WRITES_FROM_VECTORS(writev, (), ())
 WRITES_FROM_VECTORS(pwritev, (off_t offset), (offset))
@@ -199,22 +200,22 @@ WRITES_FROM_VECTORS(pwritev64v2, (off_t offset, int flags), (offset, flags))
 
 INTERPOSE(ssize_t, send, int fd, const void* buffer, size_t size, int flags) {
   sending(fd, buffer, size, CALLER);
-  return REAL(send)(fd, buffer, size, flags);
+  return after_failing(fd, REAL(send)(fd, buffer, size, flags));
 }
 INTERPOSE(ssize_t, sendto, int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
           socklen_t to_size) {
   if (size != 0) lane::read(buffer, size, CALLER);
   if (to != nullptr && to_size != 0) lane::read(to, to_size, CALLER);
   if (const void* const object = datagram_object(fd, to, to_size)) lane::release(object);
-  return REAL(sendto)(fd, buffer, size, flags, to, to_size);
+  return after_failing(fd, REAL(sendto)(fd, buffer, size, flags, to, to_size));
 }
 INTERPOSE(ssize_t, sendmsg, int fd, const msghdr* message, int flags) {
   sending_message(fd, message, CALLER);
-  return REAL(sendmsg)(fd, message, flags);
+  return after_failing(fd, REAL(sendmsg)(fd, message, flags));
 }
 INTERPOSE(int, sendmmsg, int fd, mmsghdr* messages, unsigned count, int flags) {
   for (unsigned i = 0; i < count; ++i) sending_message(fd, &messages[i].msg_hdr, CALLER);
-  int const sent = REAL(sendmmsg)(fd, messages, count, flags);
+  int const sent = after_failing(fd, REAL(sendmmsg)(fd, messages, count, flags));
   for (int i = 0; i < sent; ++i) lane::write(&messages[i].msg_len, sizeof messages[i].msg_len, CALLER);
   return sent;
 }
@@ -223,33 +224,33 @@ INTERPOSE(int, sendmmsg, int fd, mmsghdr* messages, unsigned count, int flags) {
 
 INTERPOSE(ssize_t, sendfile, int to, int from, off_t* offset, size_t size) {
   before_sending(to);
-  ssize_t const sent = REAL(sendfile)(to, from, offset, size);
+  ssize_t const sent = after_failing(to, REAL(sendfile)(to, from, offset, size));
   if (sent >= 0 && offset != nullptr) lane::write(offset, sizeof *offset, CALLER);
   return sent;
 }
 INTERPOSE(ssize_t, sendfile64, int to, int from, off_t* offset, size_t size) {
   before_sending(to);
-  ssize_t const sent = REAL(sendfile64)(to, from, offset, size);
+  ssize_t const sent = after_failing(to, REAL(sendfile64)(to, from, offset, size));
   if (sent >= 0 && offset != nullptr) lane::write(offset, sizeof *offset, CALLER);
   return sent;
 }
 INTERPOSE(ssize_t, splice, int from, off_t* from_offset, int to, off_t* to_offset, size_t size,
           unsigned flags) {
   before_sending(to);
-  ssize_t const moved = REAL(splice)(from, from_offset, to, to_offset, size, flags);
+  ssize_t const moved = after_failing(to, REAL(splice)(from, from_offset, to, to_offset, size, flags));
   if (moved >= 0) after_receiving(from);
   return moved;
 }
 INTERPOSE(ssize_t, tee, int from, int to, size_t size, unsigned flags) {
   before_sending(to);
-  ssize_t const moved = REAL(tee)(from, to, size, flags);
+  ssize_t const moved = after_failing(to, REAL(tee)(from, to, size, flags));
   if (moved >= 0) after_receiving(from);
   return moved;
 }
 INTERPOSE(ssize_t, vmsplice, int fd, const iovec* vectors, size_t count, unsigned flags) {
   reads_vectors(vectors, count, CALLER);
   before_sending(fd);
-  return REAL(vmsplice)(fd, vectors, count, flags);
+  return after_failing(fd, REAL(vmsplice)(fd, vectors, count, flags));
 }
 
 // --- eventfd and signalfd
@@ -364,6 +365,7 @@ bool locks_description(int command) { return command == F_OFD_SETLK || command =
 
 template <class Call>
 int controlled(int fd, int command, long argument, Call call) {
+  if (command == F_SETFL && (argument & O_ASYNC) != 0) signals_tell_of_sending();
   bool const locks = locks_description(command) && argument != 0;
   FileLock wanted = FileLock::kNone;
   if (locks) {

@@ -31,6 +31,7 @@ struct alignas(8) Object {
 
 Object outside;
 bool anything_outside;
+bool sending_signals;
 
 Object message_queues;  // POSIX's: one for all of them
 Object file_locks;
@@ -97,6 +98,11 @@ void starting_outside() {
 }
 void heard_from_outside() {
   if (is_set(anything_outside)) lane::acquire(&outside);
+}
+
+void signals_tell_of_sending() { set(&sending_signals); }
+void sending_may_signal() {
+  if (is_set(sending_signals)) starting_outside();
 }
 
 void file_locking(int fd, FileLockKind kind, FileLock wanted) {
@@ -210,6 +216,7 @@ namespace {
 void sending_message(const char* message, size_t size, lane::Pc pc) {
   if (size != 0) lane::read(message, size, pc);
   lane::release(&message_queues);
+  sending_may_signal();
 }
 ssize_t received_message(char* message, ssize_t size, unsigned* priority, lane::Pc pc) {
   if (size < 0) return size;
@@ -236,6 +243,15 @@ INTERPOSE(ssize_t, mq_timedreceive, mqd_t queue, char* message, size_t room, uns
           const struct timespec* until) {
   return received_message(message, REAL(mq_timedreceive)(queue, message, room, priority, until), priority,
                           CALLER);
+}
+
+INTERPOSE(int, mq_notify, mqd_t queue, const sigevent* event) {
+  if (event != nullptr) {
+    lane::read(event, sizeof *event, CALLER);
+    starting_outside();
+    signals_tell_of_sending();
+  }
+  return REAL(mq_notify)(queue, event);
 }
 
 // --- System V's semaphores: an operation that adds releases, one that takes or waits acquires

@@ -17,6 +17,12 @@ void starting_outside();
 // After a call that may have heard of it.
 void heard_from_outside();
 
+// The program has asked for signals when something is sent (O_ASYNC, mq_notify). From then on all that is
+// sent may be heard of like what comes from outside.
+void signals_tell_of_sending();
+// Before anything is sent.
+void sending_may_signal();
+
 // The kernel's locks of open files: flock(2), and fcntl(2) with F_OFD_SETLK. Before a descriptor is closed,
 // and around a call for a lock.
 enum class FileLock : uint8_t { kNone, kShared, kExclusive };

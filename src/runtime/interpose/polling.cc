@@ -1,4 +1,5 @@
-// Waiting until descriptors are ready. Ready to read means that there is a byte, so its writer comes before.
+// Waiting until descriptors are ready. Ready to read means that there is a byte, so its writer comes before;
+// an error, that the other end is gone, so who closed it does.
 // What epoll was told with epoll_ctl (a pointer to the connection's data, usually) comes before the
 // epoll_wait that hands it out.
 #include <poll.h>
@@ -16,7 +17,7 @@ int polled(pollfd* fds, nfds_t count, int ready, lane::Pc pc) {
   if (ready < 0) return ready;
   for (nfds_t i = 0; i < count; ++i) {
     lane::write(&fds[i].revents, sizeof fds[i].revents, pc);
-    if ((fds[i].revents & (POLLIN | POLLRDNORM | POLLHUP | POLLRDHUP | POLLPRI)) != 0)
+    if ((fds[i].revents & (POLLIN | POLLRDNORM | POLLHUP | POLLRDHUP | POLLPRI | POLLERR)) != 0)
       after_receiving(fds[i].fd);
   }
   return ready;
@@ -45,7 +46,8 @@ int epolled(int epoll, epoll_event* events, int ready, lane::Pc pc) {
     after_receiving(epoll);
     lane::write(events, static_cast<size_t>(ready) * sizeof *events, pc);
     for (int i = 0; i < ready; ++i) {
-      if ((events[i].events & (EPOLLIN | EPOLLRDNORM | EPOLLHUP | EPOLLRDHUP | EPOLLPRI)) == 0) continue;
+      if ((events[i].events & (EPOLLIN | EPOLLRDNORM | EPOLLHUP | EPOLLRDHUP | EPOLLPRI | EPOLLERR)) == 0)
+        continue;
       for (int const fd : watched_as(epoll, events[i].data.u64).fds) {
         if (fd >= 0) after_receiving(fd);
       }
