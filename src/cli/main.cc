@@ -2,7 +2,9 @@
 // command.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <string_view>
 #include <system_error>
 
@@ -60,10 +63,18 @@ int usage_error(const Command& command, const std::string& what) {
   return kExitUsage;
 }
 
+// A variable of a script that is not set must not look like "no report wanted".
+std::string has_a_name(const std::string& file) {
+  return file.empty() ? "expected the name of a file, found nothing" : "";
+}
+
 int run_command(Command& command, std::vector<std::string> words) {
   CLI::App app(command.summary());
   app.set_help_flag("-h,--help", "show this help");
   command.add_options(app);
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name() == "FILE") option->check(has_a_name);
+  }
   if (command.runs_program()) app.prefix_command();
 
   // What follows `--` is not ours to read. A program may also be named without it; then its first word ends
@@ -137,6 +148,50 @@ int flush_output() {
   return flushed && std::ferror(stdout) == 0 ? kExitClean : undelivered(errno);
 }
 
+// Reading debug information takes more stack than a program under test may be limited to (`ulimit -s`). A
+// thread's can be as large as needed.
+class LargeStack {
+ public:
+  static bool is_needed() {
+    rlimit limit{};
+    return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kEnough;
+  }
+  // False: there is no memory for it.
+  static bool run(std::function<void()> body) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kEnough);
+    pthread_t thread{};
+    const auto enter = [](void* what) -> void* {
+      (*static_cast<std::function<void()>*>(what))();
+      return nullptr;
+    };
+    const bool runs = pthread_create(&thread, &attributes, enter, &body) == 0;
+    pthread_attr_destroy(&attributes);
+    return runs && pthread_join(thread, nullptr) == 0;
+  }
+
+ private:
+  static constexpr std::size_t kEnough = 8u << 20;
+};
+
+int guarded(const std::vector<std::string>& words) {
+  try {
+    start_signal_handling();
+    const int code = dispatch(words);
+    // Output that cannot be delivered is a failure, not a success with nothing to show.
+    return code == 0 ? flush_output() : code;
+  } catch (const std::system_error& fault) {
+    // fmt throws when standard output takes no more; everything else returns its errors.
+    if (std::ferror(stdout) != 0) return undelivered(fault.code().value());
+    complain(fmt::format("internal fault: {}", fault.what()));
+    return kExitFault;
+  } catch (const std::exception& fault) {
+    complain(fmt::format("internal fault: {}", fault.what()));
+    return kExitFault;
+  }
+}
+
 }  // namespace
 }  // namespace deadheat::cli
 
@@ -146,18 +201,9 @@ int main(int argc, char** argv) {
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR | O_CLOEXEC);
   }
-  try {
-    deadheat::cli::start_signal_handling();
-    const int code = deadheat::cli::dispatch({argv + 1, argv + argc});
-    // Output that cannot be delivered is a failure, not a success with nothing to show.
-    return code == 0 ? deadheat::cli::flush_output() : code;
-  } catch (const std::system_error& fault) {
-    // fmt throws when standard output takes no more; everything else returns its errors.
-    if (std::ferror(stdout) != 0) return deadheat::cli::undelivered(fault.code().value());
-    deadheat::cli::complain(fmt::format("internal fault: {}", fault.what()));
-    return deadheat::cli::kExitFault;
-  } catch (const std::exception& fault) {
-    deadheat::cli::complain(fmt::format("internal fault: {}", fault.what()));
-    return deadheat::cli::kExitFault;
-  }
+  using namespace deadheat::cli;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  int code = kExitFault;
+  if (!LargeStack::is_needed() || !LargeStack::run([&] { code = guarded(words); })) code = guarded(words);
+  return code;
 }

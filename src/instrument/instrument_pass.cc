@@ -155,9 +155,12 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager& ana
     mark_instrumented(*function);
     function_analyses.invalidate(*function, PreservedAnalyses::none());
   }
-  if (changed) {
+  // Where there is nothing to watch, too: the runtime tells who has forgotten to compile with Deadheat.
+  if (!functions.empty()) {
     add_constructor(module, instrumenter.hooks(), options_.mode);
     add_note(module, options_.mode);
+  }
+  if (changed) {
     if (inline_hooks_ && options_.is_on(Optimisation::kInline))
       if (Status status = inline_hooks(module, hook_bitcode(options_.mode), statistics); !status.ok())
         report_fatal_error(Twine("deadheat: ") + status.error().message, /*gen_crash_diag=*/false);
