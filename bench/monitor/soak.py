@@ -28,32 +28,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from variants import NATIVE, BenchError, Variant, deadheat, run  # noqa: E402
-from workloads import ROOT, Package, Where, jobs  # noqa: E402
-
-
-class Memcached(Package):
-    """memcached with its own libevent in it: a shared one would be invisible, and most of its races with it."""
-
-    name = "memcached"
-    packages = ("memcached", "libevent")
-
-    def build_package(self, variant, where, log):
-        event = self.folder(variant, where, "libevent")
-        server = self.folder(variant, where, "memcached")
-        env = variant.build_environment()
-        installed = event / "installed"
-        # Debian's patches are younger than what autotools made of the files they change.
-        keep = [f"{tool}=:" for tool in ("ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE")]
-        run(["./configure", "--quiet", "--disable-shared", "--disable-openssl", "--disable-samples", "--disable-libevent-regress",
-             "--disable-dependency-tracking", f"--prefix={installed}"], log, event, env)
-        run(["make", jobs(), "install", *keep], log, event, env)
-        run(["./configure", "--quiet", "--disable-docs", "--disable-dependency-tracking", f"--with-libevent={installed}"], log,
-            server, {**env, "LIBS": "-lpthread"})
-        run(["make", jobs(), "memcached", *keep], log, server, env)
-
-    def command(self, variant, where):
-        return [str(self.folder(variant, where, "memcached") / "memcached")]
+from packages import Memcached  # noqa: E402
+from variants import NATIVE, BenchError, Variant, deadheat  # noqa: E402
+from workloads import ROOT, Where  # noqa: E402
 
 
 def build_servers(build, third_party):

@@ -23,54 +23,16 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
 from record import recording_variant  # noqa: E402
-from variants import BenchError, run  # noqa: E402
-from workloads import Package, Where, jobs  # noqa: E402
-
-
-class X264(Package):
-    """A few small frames encoded by three threads: jobs are functions of all kinds, cast to one type."""
-
-    name = "x264"
-    packages = ("x264",)
-    WIDTH, HEIGHT, FRAMES = 176, 144, 12
-
-    def build_package(self, variant, where, log):
-        folder = self.folder(variant, where, "x264")
-        without = [f"--disable-{what}" for what in ("asm", "opencl", "avs", "swscale", "lavf", "ffms", "gpac", "lsmash")]
-        run(["./configure", *without, "--bit-depth=8"], log, folder, variant.build_environment())
-        run(["make", jobs(), "x264"], log, folder, variant.build_environment())
-
-    def film(self, where):
-        path = where.work / "film.y4m"
-        if not path.exists():
-            width, height = self.WIDTH, self.HEIGHT
-            film = [b"YUV4MPEG2 W%d H%d F25:1 Ip C420jpeg\n" % (width, height)]
-            for frame in range(self.FRAMES):
-                film += [b"FRAME\n",
-                         bytes((x * 3 + y * 2 + frame * 5 ^ x * y >> 4) & 255 for y in range(height) for x in range(width)),
-                         bytes(x + frame * 3 & 255 for _ in range(height // 2) for x in range(width // 2)),
-                         bytes(y * 2 + frame & 255 for y in range(height // 2) for _ in range(width // 2))]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"".join(film))
-        return path
-
-    def tasks(self, variant, where):
-        encoded = where.work / "film.264"
-
-        def check():
-            if encoded.stat().st_size == 0:
-                raise BenchError("x264: encoded to nothing")
-
-        yield "encode", [str(self.folder(variant, where, "x264") / "x264"), "--threads", "3", "--preset", "fast", "--quiet",
-                         "--no-progress", "-o", str(encoded), str(self.film(where))], where.work / "x264.out", check
+from variants import BenchError  # noqa: E402
+from workloads import Where  # noqa: E402
 
 
 def projects():
-    """Those of tests/projects/run.py (bench has a run.py too), and one that only this suite has."""
+    """Those of tests/projects/run.py (bench has a run.py too) that end by themselves."""
     spec = importlib.util.spec_from_file_location("test_projects", ROOT / "tests" / "projects" / "run.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return [*module.projects(), X264()]
+    return [project for project in module.projects() if not isinstance(project, module.Service)]
 
 
 def steps(tool, command, out, folder, check, timeout):
