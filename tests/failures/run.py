@@ -327,9 +327,18 @@ class Layouts(Case):
             with self.subTest(flags=flags):
                 self.expect(deadheat_run(build("ends.c", *flags), "none", "race"), FINDINGS, 1)
 
+    def test_static_data_beyond_the_reach_of_instructions(self):
+        self.expect(deadheat_run(build("large_data.c", "-mcmodel=medium")), FINDINGS, 1)
+
     def test_loaded_library(self):
-        library = build("library.c", "-shared", "-fPIC", name="library.so")
-        self.expect(deadheat_run(build("host.c"), library), FINDINGS, 1)
+        # Linkers lay out libraries in different ways; lld's code begins on the file's first page.
+        for flags in ([], ["-fuse-ld=bfd"], ["-fuse-ld=lld-19"], ["-flto"], ["-Wl,-z,noseparate-code"]):
+            with self.subTest(flags=flags):
+                library = build("library.c", "-shared", "-fPIC", *flags, name="library.so")
+                outcome = deadheat_run(build("host.c"), library)
+                self.expect(outcome, FINDINGS, 1)
+                functions = {access["location"].get("function") for access in outcome.findings[0]["accesses"]}
+                self.assertEqual(functions, {"racer_first", "racer_second"}, outcome)
 
     def test_unloaded_libraries_are_told_apart(self):
         libraries = [build(source, "-shared", "-fPIC", name=f"{source}.so") for source in ("library.c", "other_library.c")]

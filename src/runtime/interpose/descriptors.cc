@@ -253,6 +253,7 @@ struct Ends {
   Entry* in;
   Entry* out;
   Entry* echo = nullptr;
+  bool is_inherited = false;  // what a child finds open and uses: pipes, pairs of sockets, terminals
 };
 
 Ends unix_ends(const Name& local, const Name& peer, uint64_t inode) {
@@ -261,19 +262,22 @@ Ends unix_ends(const Name& local, const Name& peer, uint64_t inode) {
   if (mine == 0 && theirs == 0) {
     if (Entry* const other = find(id_of(Kind::kPeer, inode))) {
       if (sweeping) other->marked = true;
-      return Ends{object(Kind::kPairMember, inode), object(Kind::kPairMember, other->value)};
+      return Ends{object(Kind::kPairMember, inode), object(Kind::kPairMember, other->value), nullptr, true};
     }
     Entry* const shared = object(Kind::kUnixUnknown, 0);
-    return Ends{shared, shared};
+    return Ends{shared, shared, nullptr, true};
   }
   return Ends{mine != 0 ? object(Kind::kUnixTo, mine) : object(Kind::kUnixFrom, theirs),
               theirs != 0 ? object(Kind::kUnixTo, theirs) : object(Kind::kUnixFrom, mine)};
 }
 
+constexpr uint64_t kInherited = uint64_t{1} << 31;  // beside the position of an entry
+
 Ends socket_ends(int fd, uint64_t inode) {
   if (Entry* const known = find(id_of(Kind::kConnected, inode))) {
     if (sweeping) known->marked = true;
-    return Ends{at_position(known->value >> 32), at_position(known->value & 0xffffffffu)};
+    return Ends{at_position(known->value >> 32 & ~kInherited), at_position(known->value & 0xffffffffu),
+                nullptr, (known->value >> 32 & kInherited) != 0};
   }
   Name const local = name_of(fd, SYS_getsockname);
   if (local.size == 0) return Ends{nullptr, nullptr};
@@ -298,7 +302,8 @@ Ends socket_ends(int fd, uint64_t inode) {
   }
   if (stream && connected && ends.in != nullptr && ends.out != nullptr && !sweeping) {
     if (Entry* const cache = find_or_make(id_of(Kind::kConnected, inode)); cache != &overflow) {
-      cache->value = position(ends.in) << 32 | position(ends.out);
+      uint64_t const in = position(ends.in) | (ends.is_inherited ? kInherited : 0);
+      cache->value = in << 32 | position(ends.out);
     }
   }
   return ends;
@@ -324,7 +329,7 @@ Ends terminal_ends(int fd, dev_t device) {
   if (!is_master && (major(device) < kFirstSlaves || major(device) > kLastSlaves)) return {};
   Entry* const typed = object(Kind::kTyped, number);
   Entry* const printed = object(Kind::kPrinted, number);
-  return is_master ? Ends{printed, typed, printed} : Ends{typed, printed};
+  return is_master ? Ends{printed, typed, printed, true} : Ends{typed, printed, nullptr, true};
 }
 
 bool status_of(int fd, struct stat* status) {
@@ -337,7 +342,7 @@ Ends ends_of(int fd) {
   switch (status.st_mode & S_IFMT) {
     case S_IFIFO: {
       Entry* const both = object(Kind::kPipe, status.st_dev, status.st_ino);
-      return Ends{both, both};
+      return Ends{both, both, nullptr, true};
     }
     case S_IFSOCK:
       return socket_ends(fd, status.st_ino);
@@ -434,10 +439,10 @@ const char any_object = 0;
 }  // namespace
 
 Channel channel_of(int fd) {
-  if (!lane::tells_objects_apart()) return Channel{&any_object, &any_object, nullptr};
+  if (!lane::tells_objects_apart()) return Channel{&any_object, &any_object, nullptr, false};
   TableGuard const guard;
   Ends const ends = ends_of(fd);
-  return Channel{ends.in, ends.out, ends.echo};
+  return Channel{ends.in, ends.out, ends.echo, ends.is_inherited};
 }
 
 const void* datagram_object(int fd, const sockaddr* to, socklen_t size) {

@@ -13,7 +13,8 @@ namespace deadheat::interpose {
 struct Channel {
   const void* in;
   const void* out;
-  const void* echo;  // and this as well: what is written may be read at the same end
+  const void* echo;   // and this as well: what is written may be read at the same end
+  bool is_inherited;  // a child process may have it, too
 };
 // Keeps errno. Any number may be asked for, open or not.
 Channel channel_of(int fd);
@@ -58,6 +59,7 @@ inline void before_sending(int fd) {
   Channel const channel = channel_of(fd);
   if (channel.out != nullptr) lane::release(channel.out);
   if (channel.echo != nullptr) lane::release(channel.echo);
+  if (channel.is_inherited) children_may_hear();
   sending_may_signal();
 }
 inline void after_receiving(int fd) {

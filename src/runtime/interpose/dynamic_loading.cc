@@ -26,7 +26,7 @@ using namespace deadheat::interpose;
 
 extern "C" {
 extern const char executable_start __asm__("__executable_start") __attribute__((visibility("hidden")));
-extern const char executable_end __asm__("end") __attribute__((visibility("hidden")));
+extern const char executable_end __asm__("etext") __attribute__((visibility("hidden")));
 }
 
 namespace {

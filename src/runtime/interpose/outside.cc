@@ -32,6 +32,7 @@ struct alignas(8) Object {
 Object outside;
 bool anything_outside;
 bool sending_signals;
+int children;  // that were started and have not been waited for
 
 Object message_queues;  // POSIX's: one for all of them
 Object file_locks;
@@ -100,6 +101,15 @@ void heard_from_outside() {
   if (is_set(anything_outside)) lane::acquire(&outside);
 }
 
+void child_starting() {
+  __atomic_fetch_add(&children, 1, __ATOMIC_RELAXED);
+  starting_outside();
+}
+void child_has_ended() { __atomic_fetch_sub(&children, 1, __ATOMIC_RELAXED); }
+void children_may_hear() {
+  if (__atomic_load_n(&children, __ATOMIC_RELAXED) > 0) starting_outside();
+}
+
 void signals_tell_of_sending() { set(&sending_signals); }
 void sending_may_signal() {
   if (is_set(sending_signals)) starting_outside();
@@ -143,29 +153,34 @@ void file_locks_fork_done() { held_file_locks_lock.unlock(); }
 
 INTERPOSE(int, posix_spawn, pid_t* process, const char* path, const posix_spawn_file_actions_t* files,
           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  starting_outside();
+  child_starting();
   int const result = REAL(posix_spawn)(process, path, files, attributes, arguments, environment);
+  if (result != 0) child_has_ended();
   if (result == 0 && process != nullptr) lane::write(process, sizeof *process, CALLER);
   return result;
 }
 INTERPOSE(int, posix_spawnp, pid_t* process, const char* file, const posix_spawn_file_actions_t* files,
           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  starting_outside();
+  child_starting();
   int const result = REAL(posix_spawnp)(process, file, files, attributes, arguments, environment);
+  if (result != 0) child_has_ended();
   if (result == 0 && process != nullptr) lane::write(process, sizeof *process, CALLER);
   return result;
 }
 INTERPOSE(int, system, const char* command) {
   if (command != nullptr) reads_string(command, CALLER);
-  starting_outside();
+  child_starting();
   int const result = REAL(system)(command);
+  child_has_ended();
   heard_from_outside();
   return result;
 }
 INTERPOSE(FILE*, popen, const char* command, const char* mode) {
   reads_string(command, CALLER);
-  starting_outside();
-  return REAL(popen)(command, mode);
+  child_starting();
+  FILE* const stream = REAL(popen)(command, mode);
+  if (stream == nullptr) child_has_ended();
+  return stream;
 }
 
 // --- Timers: what comes of them is a signal, or a byte to read

@@ -14,6 +14,12 @@ namespace deadheat::interpose {
 
 // Before the call that starts something.
 void starting_outside();
+// The same of a process, which goes on hearing of this one until it has been waited for: by bytes, by the end
+// of a stream, by signals.
+void child_starting();
+void child_has_ended();
+// Before something that they may hear.
+void children_may_hear();
 // After a call that may have heard of it.
 void heard_from_outside();
 

@@ -35,7 +35,7 @@ namespace {
 __thread bool forking __attribute__((tls_model("initial-exec")));
 
 void prepare() {
-  starting_outside();
+  child_starting();
   forking = true;
   ++thread_state.depth;
   signals_fork_prepare();

@@ -63,23 +63,35 @@ INTERPOSE(ssize_t, readlink, const char* path, char* to, size_t room) {
 }
 
 // --- Processes
-#define WAITS(type, name, parameters, arguments, success, filled) \
-  INTERPOSE(type, name, DH_PLAIN parameters) {                    \
-    Call const call(CALLER);                                      \
-    type const result = REAL(name) arguments;                     \
-    if (success) heard_from_outside();                            \
-    (void)((success) && filled);                                  \
-    return result;                                                \
+namespace {
+// A child that only stopped or goes on has not ended. Without a status nobody can have asked for those.
+bool has_ended(const int* status) { return status == nullptr || WIFEXITED(*status) || WIFSIGNALED(*status); }
+void waited(bool ended) {
+  heard_from_outside();
+  if (ended) child_has_ended();
+}
+}  // namespace
+#define WAITS(type, name, parameters, arguments, success, ended, filled) \
+  INTERPOSE(type, name, DH_PLAIN parameters) {                           \
+    Call const call(CALLER);                                             \
+    type const result = REAL(name) arguments;                            \
+    if (success) waited(ended);                                          \
+    (void)((success) && filled);                                         \
+    return result;                                                       \
   }
-WAITS(pid_t, wait, (int* status), (status), result > 0, call.writes(status))
+WAITS(pid_t, wait, (int* status), (status), result > 0, true, call.writes(status))
 WAITS(pid_t, wait3, (int* status, int options, struct rusage* usage), (status, options, usage), result > 0,
-      call.writes(status) && call.writes(usage))
+      has_ended(status), call.writes(status) && call.writes(usage))
 WAITS(pid_t, waitpid, (pid_t process, int* status, int options), (process, status, options), result > 0,
-      call.writes(status))
+      has_ended(status), call.writes(status))
 WAITS(pid_t, wait4, (pid_t process, int* status, int options, struct rusage* usage),
-      (process, status, options, usage), result > 0, call.writes(status) && call.writes(usage))
+      (process, status, options, usage), result > 0, has_ended(status),
+      call.writes(status) && call.writes(usage))
 WAITS(int, waitid, (idtype_t type, id_t id, siginfo_t* info, int options), (type, id, info, options),
-      result == 0, call.writes(info))
+      result == 0,
+      (options & WNOWAIT) == 0 && (info == nullptr || info->si_code == CLD_EXITED ||
+                                   info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED),
+      call.writes(info))
 TELLS(int, getrusage, (int who, struct rusage* usage), (who, usage), NOTHING,
       result == 0 && call.writes(usage))
 TELLS(int, getrlimit, (int what, struct rlimit* limit), (what, limit), NOTHING,

@@ -424,20 +424,27 @@ REPLACE(int, siginterrupt, int number, int interrupt) {
 
 // --- Sending: ordered before the handler. Waiting: ordered after the sending.
 
+namespace {
+void sending_signal(int signal) {
+  lane::release(signal_object(signal));
+  children_may_hear();
+}
+}  // namespace
+
 INTERPOSE(int, raise, int signal) {
   lane::release(signal_object(signal));
   return REAL(raise)(signal);
 }
 INTERPOSE(int, kill, pid_t process, int signal) {
-  lane::release(signal_object(signal));
+  sending_signal(signal);
   return REAL(kill)(process, signal);
 }
 INTERPOSE(int, killpg, pid_t group, int signal) {
-  lane::release(signal_object(signal));
+  sending_signal(signal);
   return REAL(killpg)(group, signal);
 }
 INTERPOSE(int, tgkill, pid_t process, pid_t thread, int signal) {
-  lane::release(signal_object(signal));
+  sending_signal(signal);
   return REAL(tgkill)(process, thread, signal);
 }
 INTERPOSE(int, pthread_kill, pthread_t thread, int signal) {
@@ -445,8 +452,13 @@ INTERPOSE(int, pthread_kill, pthread_t thread, int signal) {
   return REAL(pthread_kill)(thread, signal);
 }
 INTERPOSE(int, sigqueue, pid_t process, int signal, const union sigval value) {
-  lane::release(signal_object(signal));
+  sending_signal(signal);
   return REAL(sigqueue)(process, signal, value);
+}
+INTERPOSE(int, pidfd_send_signal, int process, int signal, siginfo_t* info, unsigned flags) {
+  if (info != nullptr) lane::read(info, sizeof *info, CALLER);
+  sending_signal(signal);
+  return REAL(pidfd_send_signal)(process, signal, info, flags);
 }
 INTERPOSE(int, pthread_sigqueue, pthread_t thread, int signal, const union sigval value) {
   lane::release(signal_object(signal));

@@ -267,6 +267,7 @@ INTERPOSE(int, pclose, FILE* stream) {
   }
   lane::forget(stream);
   int const status = REAL(pclose)(stream);
+  child_has_ended();
   heard_from_outside();
   return status;
 }

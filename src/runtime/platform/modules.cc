@@ -128,7 +128,9 @@ unsigned read_modules() {
       if (end > known->end) known->end = end;
       continue;
     }
-    if (readable && offset == 0) {
+    // Code may stand on the file's first page, too (lld's libraries), which is then mapped once more.
+    bool const goes_on = executable && same(candidate, p);
+    if (readable && offset == 0 && !goes_on) {
       copy(candidate, p, static_cast<size_t>(line + sizeof line - p));
       candidate_begin = begin;
     }
