@@ -146,6 +146,19 @@ TEST(Accesses, InlinedHooksCarryTheLineOfTheAccessAndNoScopeOfTheirOwn) {
   EXPECT_GE(f.statistics().inlined_hooks, 3u);  // enter, read, leave
 }
 
+// Recursion must not need many times the stack that it has without us.
+TEST(Accesses, HooksStayCallsInWhatIsNotOptimised) {
+  Instrumented f(R"(
+    define i32 @f(ptr %p) noinline optnone {
+      %1 = load i32, ptr %p, align 4
+      ret i32 %1
+    })",
+                 "", /*inline_hooks=*/true);
+  EXPECT_EQ(f.calls("__dh_read4").size(), 1u);
+  EXPECT_TRUE(f.calls("__dh_enter").empty());
+  EXPECT_TRUE(f.calls("__dh_leave").empty());
+}
+
 TEST(Accesses, TheRuntimeIsAddressedDirectlyByWhatCannotBePartOfALibrary) {
   const std::string f = "define i32 @f(ptr %p) {\n %1 = load i32, ptr %p, align 4\n ret i32 %1\n}\n";
   const std::string pic = "!0 = !{i32 8, !\"PIC Level\", i32 2}\n";
