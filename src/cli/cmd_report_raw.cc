@@ -36,6 +36,7 @@ class ReportRawCommand : public Command {
   void add_options(CLI::App& app) override {
     app.add_option("INPUT", input_, "number of an open file descriptor, a file, or - for standard input")
         ->required();
+    app.add_option("--done", done_, "descriptor that gets a byte at the end if there was no finding to print");
     reporting_.add_options(app);
   }
 
@@ -66,6 +67,7 @@ class ReportRawCommand : public Command {
   void on_race(const report::RawLog& log, const report::RawRace& race) {
     report::Finding instance = report::resolve(log, race, symbolizer_);
     report::order_accesses(instance);
+    reporting_.suppressions().take_programs_own(log.suppressions);
     const auto news = reporting_.suppressions().match(instance) == nullptr ? told_.add(instance)
                                                                            : ToldFindings::News::kNothing;
     const bool names_variable = news == ToldFindings::News::kVariable && log.mode == "monitor";
@@ -107,6 +109,9 @@ class ReportRawCommand : public Command {
       report.notes.insert(report.notes.end(), log.notes.begin(), log.notes.end());
       for (const auto& [name, value] : log.statistics) report.statistics[name] = value;
     }
+    // Read by who has started us: its exit code says whether there are findings (runtime/platform/reporter.h).
+    if (done_ >= 0 && report.findings.empty() && write(done_, "", 1) != 1)
+      complain(fmt::format("descriptor {}: cannot be written: {}", done_, std::strerror(errno)));
     return reporting_.finish_printed(report, Reporting::WhenClean::kIsSilent);
   }
 
@@ -117,6 +122,7 @@ class ReportRawCommand : public Command {
   }
 
   std::string input_;
+  int done_ = -1;
   Reporting reporting_;
   report::Symbolizer symbolizer_;
   report::SourceCache sources_;

@@ -63,6 +63,7 @@ void LiveFindings::look() {
 void LiveFindings::on_race(const report::RawLog& log, const report::RawRace& race) {
   report::Finding finding = report::resolve(log, race, symbolizer_);
   report::order_accesses(finding);
+  reporting_.suppressions().take_programs_own(log.suppressions);
   if (reporting_.suppressions().match(finding) != nullptr) return;
   const ToldFindings::News news = told_.add(finding);
   if (news == ToldFindings::News::kVariable) fmt::print(stderr, "{}", ToldFindings::variable_line(finding));

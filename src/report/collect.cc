@@ -55,6 +55,7 @@ Report collect(const std::vector<RawLog>& logs, Symbolizer& symbolizer, triage::
   std::vector<Finding> instances;
   for (const RawLog& log : logs) {
     if (report.mode.empty()) report.mode = log.mode;
+    suppressions.take_programs_own(log.suppressions);
     for (const RawRace& race : log.races) instances.push_back(resolve(log, race, symbolizer));
     for (const std::string& note : log.notes) {
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end())

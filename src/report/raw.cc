@@ -222,6 +222,7 @@ void RawParser::line(std::string_view text) {
       log().pid = number_of(object, "pid", 0);
       log().version = text_of(object, "version");
       log().mode = text_of(object, "mode");
+      log().suppressions = text_of(object, "suppressions");
       for (const Json& argument : field(object, "argv")) {
         if (argument.is_string()) log().argv.push_back(argument.get<std::string>());
       }

@@ -8,7 +8,8 @@
 // `read_raw_file` reads a log on disk.
 //
 // The lines, by their `t`:
-//   start   pid, version, mode, argv, deadheat (version of this format)
+//   start   pid, version, mode, argv, deadheat (version of this format), suppressions (the program's own, if
+//           it has any)
 //   module  id, path, base (load bias), begin (base if left out), end, build_id
 //   thread  id, parent, name, stack, os
 //   race    id, detector, addr, var, accesses, why
@@ -101,6 +102,7 @@ struct RawLog {
   std::string version;
   std::string mode;
   std::vector<std::string> argv;
+  std::string suppressions;
 
   std::vector<RawModule>
       modules;  // a later one replaces an earlier one at the same addresses (dlclose, dlopen)

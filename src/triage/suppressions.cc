@@ -188,9 +188,20 @@ std::uint64_t Suppressions::apply(std::vector<Finding>& findings) {
   return std::erase_if(findings, [&](const Finding& finding) { return match(finding) != nullptr; });
 }
 
+void Suppressions::take_programs_own(const std::string& text) {
+  if (text.empty() || !programs_own_.insert(text).second) return;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    (void)parse(rest.substr(0, end), "");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
 std::vector<const Suppression*> Suppressions::unused() const {
   std::vector<const Suppression*> result;
   for (const Suppression& suppression : all_) {
+    if (suppression.file.empty()) continue;  // the program's own
     bool could_match = suppression.type == SuppressionType::kRace ||
                        suppression.type == SuppressionType::kRaceTop ||
                        suppression.type == SuppressionType::kCalledFromLib;

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,9 @@ class Suppressions {
   // Adds the suppressions of a file. An error names file and line; nothing is added then.
   Status load(const std::string& path);
   Status parse(std::string_view text, const std::string& path);
+  // Those that a program has within itself. Each text once; what cannot be read is left out, and what matches
+  // nothing is nobody's concern.
+  void take_programs_own(const std::string& text);
 
   // The first suppression that matches, counted; nullptr if the finding stays.
   const Suppression* match(const report::Finding& finding);
@@ -57,6 +61,7 @@ class Suppressions {
 
  private:
   std::vector<Suppression> all_;
+  std::set<std::string> programs_own_;
 };
 
 // "race:foo*".

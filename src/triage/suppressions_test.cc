@@ -149,5 +149,15 @@ TEST(Suppressions, UnusedOnesAreKnown) {
   EXPECT_EQ(suppressions.unused()[0]->line, 2);
 }
 
+TEST(Suppressions, AProgramsOwnAreTakenOnceAndAsFarAsTheyCanBeRead) {
+  Suppressions suppressions;
+  for (int i = 0; i < 2; ++i) suppressions.take_programs_own("race:nobody\nno suppression\nrace:deposit");
+  suppressions.take_programs_own("");
+  EXPECT_EQ(suppressions.all().size(), 2u);
+  std::vector<Finding> findings = {finding()};
+  EXPECT_EQ(suppressions.apply(findings), 1u);
+  EXPECT_TRUE(suppressions.unused().empty());
+}
+
 }  // namespace
 }  // namespace deadheat::triage

@@ -327,6 +327,12 @@ class Layouts(Case):
             with self.subTest(flags=flags):
                 self.expect(deadheat_run(build("ends.c", *flags), "none", "race"), FINDINGS, 1)
 
+    def test_suppressions_that_the_program_brings_itself(self):
+        program = build("own_suppressions.c")
+        self.expect(deadheat_run(program), 0, 0)
+        simply = subprocess.run([program], capture_output=True, text=True, check=False)
+        self.assertEqual((simply.returncode, simply.stderr), (0, ""))
+
     def test_static_data_beyond_the_reach_of_instructions(self):
         self.expect(deadheat_run(build("large_data.c", "-mcmodel=medium")), FINDINGS, 1)
 

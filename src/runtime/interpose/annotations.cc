@@ -123,8 +123,8 @@ ANNOTATION(void, __tsan_set_fiber_name, void* fiber, const char* name) {
   lane::fiber_named(static_cast<lane::FiberRef*>(fiber), name);
 }
 ANNOTATION(void, __tsan_flush_memory, void) {}
-// __tsan_default_options, __tsan_default_suppressions, __tsan_on_initialize and __tsan_on_finalize are
-// functions that a program defines for ThreadSanitizer to call. Nobody calls them here.
+// __tsan_default_options, __tsan_on_initialize and __tsan_on_finalize are functions that a program defines
+// for ThreadSanitizer to call. Nobody calls them here. (__tsan_default_suppressions: platform/raw_log.cc.)
 
 // --- Annotate*: the family that Valgrind, and after it ThreadSanitizer, understood
 

@@ -7,10 +7,13 @@
 #include "runtime/platform/reporter.h"
 #include "runtime/platform/syscalls.h"
 
+extern "C" __attribute__((weak)) const char* __tsan_default_suppressions();
+
 namespace deadheat::platform {
 namespace {
 
 unsigned modules_written;
+const char* suppressions;
 
 Reporter reporter;
 const char* lane_name = "";
@@ -64,7 +67,12 @@ void write_start_line() {
       ++at;
     }
   }
-  line.append("]}\n");
+  line.append("]");
+  if (suppressions != nullptr) {
+    line.append(",\"suppressions\":");
+    line.append_json_string(suppressions);
+  }
+  line.append("}\n");
   line.write_to(log_fd);
 }
 
@@ -114,6 +122,9 @@ void find_log_again() {
 }  // namespace
 
 void raw_log_is_of(const char* lane) { lane_name = lane; }
+void raw_log_ask_for_suppressions() {
+  if (__tsan_default_suppressions != nullptr) suppressions = __tsan_default_suppressions();
+}
 
 void raw_write_modules() {
   unsigned const count = read_modules();
@@ -139,14 +150,16 @@ void raw_write(Text& line) {
   }
 }
 
-void raw_log_finish() {
+bool raw_log_finish() {
+  bool told = true;
   if (log_fd >= 0 && !is_still_ours()) log_fd = -1;
   if (log_fd >= 0 && reporter.pipe >= 0) {
-    finish_reporter(&reporter);
+    told = finish_reporter(&reporter);
   } else if (log_fd > 2) {
     sys_close(log_fd);
   }
   log_fd = -1;
+  return told;
 }
 
 void raw_log_fork_child() {

@@ -29,7 +29,7 @@ bool start_reporter(const char* tool, Reporter* reporter) {
     return false;
   }
 
-  const char* const arguments[] = {path, "report-raw", "0", nullptr};
+  const char* const arguments[] = {path, "report-raw", "--done", "3", "0", nullptr};
   int const descriptors[] = {data[0], 2, 2, done[1]};
   bool const started = start_tool(path, arguments, descriptors, 4);
   sys_close(data[0]);
@@ -44,8 +44,8 @@ bool start_reporter(const char* tool, Reporter* reporter) {
   return true;
 }
 
-void finish_reporter(Reporter* reporter) {
-  if (reporter->pipe < 0) return;
+bool finish_reporter(Reporter* reporter) {
+  bool has_printed = true;
   sys_close(reporter->pipe);
   reporter->pipe = -1;
   timespec now{};
@@ -61,9 +61,11 @@ void finish_reporter(Reporter* reporter) {
     if (ready <= 0) break;
     char byte;
     if (sys_read(reporter->done, &byte, 1) <= 0) break;
+    has_printed = false;
   }
   sys_close(reporter->done);
   reporter->done = -1;
+  return has_printed;
 }
 
 }  // namespace deadheat::platform

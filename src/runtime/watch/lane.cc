@@ -71,6 +71,7 @@ void initialise() {
   platform::options();
   platform::raw_log_is_of("watch");
   threads_initialise();
+  platform::raw_log_ask_for_suppressions();
   if (platform::options().log != nullptr) {
     // At once, so that whoever asked for the log knows that this program is watched.
     platform::Text nothing;
@@ -96,10 +97,10 @@ int finish(int status) {
   KeepErrno const keep;
   if (nothing_is_instrumented()) tell_that_little_was_watched();
   write_end(status);
-  platform::raw_log_finish();
+  bool const told = platform::raw_log_finish();
   bool const simply_run = platform::options().log == nullptr;
   uint32_t const code = platform::options().exitcode;
-  return simply_run && code != 0 && races_reported() != 0 ? static_cast<int>(code) : status;
+  return simply_run && told && code != 0 && races_reported() != 0 ? static_cast<int>(code) : status;
 }
 
 namespace {
