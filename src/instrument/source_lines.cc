@@ -1,5 +1,6 @@
 #include "instrument/source_lines.h"
 
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -19,6 +20,12 @@ bool has_line(const Instruction& instruction) {
 
 bool touches_memory(const Instruction& instruction) {
   return isa<LoadInst, StoreInst, AtomicRMWInst, AtomicCmpXchgInst, MemIntrinsic>(instruction);
+}
+
+// A frame of a stack.
+bool calls_a_function(const Instruction& instruction) {
+  return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction) &&
+         !cast<CallBase>(instruction).isInlineAsm();
 }
 
 // Breadth first through the users of the value: the first one with a line is where the program wanted it. Of
@@ -44,11 +51,36 @@ const Instruction* user_with_line(const Instruction& instruction, bool only_stor
   return nullptr;
 }
 
+// Has it a line of the same function, inlined at the same place? Another one's would make it part of that.
+bool has_line_for(const Instruction& instruction, const Instruction& other) {
+  if (!has_line(other)) return false;
+  const DebugLoc& own = instruction.getDebugLoc();
+  const DebugLoc& its = other.getDebugLoc();
+  return !own || (own.getInlinedAt() == its.getInlinedAt() &&
+                  own->getScope()->getSubprogram() == its->getScope()->getSubprogram());
+}
+
 const Instruction* neighbour_with_line(const Instruction& instruction) {
   for (const Instruction* next = &instruction; next; next = next->getNextNode())
-    if (has_line(*next)) return next;
+    if (has_line_for(instruction, *next)) return next;
   for (const Instruction* previous = &instruction; previous; previous = previous->getPrevNode())
-    if (has_line(*previous)) return previous;
+    if (has_line_for(instruction, *previous)) return previous;
+  return nullptr;
+}
+
+// What both branches of an `if` did, merged, has no line, and may have its block for itself: where it was
+// decided to come here is nearest then.
+const Instruction* decision_with_line(const Instruction& instruction) {
+  SmallVector<const BasicBlock*, kMaxSteps> reached{instruction.getParent()};
+  for (unsigned at = 0; at < reached.size(); ++at) {
+    for (const BasicBlock* before : predecessors(reached[at])) {
+      if (is_contained(reached, before)) continue;
+      for (const Instruction& last : reverse(*before))
+        if (has_line_for(instruction, last)) return &last;
+      if (reached.size() == kMaxSteps) return nullptr;
+      reached.push_back(before);
+    }
+  }
   return nullptr;
 }
 
@@ -80,10 +112,15 @@ void restore_source_lines(Function& function) {
   for (Instruction& instruction : instructions(function)) {
     if (const Instruction* const summand = summand_with_line(instruction))
       instruction.setDebugLoc(summand->getDebugLoc());
-    if (!touches_memory(instruction) || has_line(instruction)) continue;
-    const Instruction* with_line = user_with_line(instruction, /*only_stores_back=*/true);
-    if (!with_line) with_line = user_with_line(instruction, /*only_stores_back=*/false);
+    const bool is_call = calls_a_function(instruction);
+    if ((!is_call && !touches_memory(instruction)) || has_line(instruction)) continue;
+    const Instruction* with_line = nullptr;
+    if (!is_call) {
+      with_line = user_with_line(instruction, /*only_stores_back=*/true);
+      if (!with_line) with_line = user_with_line(instruction, /*only_stores_back=*/false);
+    }
     if (!with_line) with_line = neighbour_with_line(instruction);
+    if (!with_line) with_line = decision_with_line(instruction);
     if (with_line) instruction.setDebugLoc(with_line->getDebugLoc());
   }
 }
