@@ -123,6 +123,7 @@ constexpr auto kStopsBeforeLink = std::to_array<string_view>({"-c",
 // Options that make something else than an executable, as options of the driver and of the linker.
 constexpr auto kOtherOutput = std::to_array<string_view>(
     {"-shared", "--shared", "-Bshareable", "-r", "-i", "--relocatable", "-relocatable"});
+constexpr auto kRelocatable = std::to_array<string_view>({"-r", "-i", "--relocatable", "-relocatable"});
 
 constexpr auto kHeaderSuffixes =
     std::to_array<string_view>({"h", "hh", "hpp", "hxx", "h++", "H", "tcc", "hp"});
@@ -196,6 +197,16 @@ bool list_has(string_view list, string_view word) {
   return false;
 }
 
+// One of these words, to the driver or to the linker.
+template <size_t N>
+bool says_linker(string_view option, string_view next, const std::array<string_view, N>& words) {
+  if (is_one_of(option, words)) return true;
+  if (option == "-Xlinker") return is_one_of(next, words);
+  return option.starts_with("-Wl,") && std::any_of(words.begin(), words.end(), [option](string_view word) {
+           return list_has(option.substr(4), word);
+         });
+}
+
 // --no-undefined, or -z defs, in all the ways that a linker's option can be written.
 bool forbids_undefined(string_view option, string_view next) {
   constexpr auto kForbids = std::to_array<string_view>({"--no-undefined", "-no-undefined", "-zdefs", "defs"});
@@ -261,10 +272,8 @@ class Reader {
     if (option.starts_with("-x")) return set_language(option.substr(2));
     if (option.starts_with("--language=")) return set_language(option.substr(11));
     if (is_one_of(option, kStopsBeforeLink)) stops_before_link_ = true;
-    if (is_one_of(option, kOtherOutput)) other_output_ = true;
-    if (option == "-Xlinker" && is_one_of(next, kOtherOutput)) other_output_ = true;
-    if (option.starts_with("-Wl,"))
-      for (string_view word : kOtherOutput) other_output_ |= list_has(option.substr(4), word);
+    other_output_ |= says_linker(option, next, kOtherOutput);
+    request_.is_relocatable |= says_linker(option, next, kRelocatable);
     if (forbids_undefined(option, next)) request_.forbids_undefined = true;
     if (option == "-static" || option == "--static" || option == "-static-pie") request_.is_static = true;
     if (option == "-static-libstdc++") request_.has_static_cxx = true;
@@ -343,6 +352,15 @@ std::string archive_of(const Environment& environment, const Request& request) {
          (request.is_static        ? "_static.a"
           : request.has_static_cxx ? "_static_cxx.a"
                                    : ".a");
+}
+
+// The sanitizers' common interface, after everything of the user's: what an executable or a library uses of
+// it becomes part of it.
+void append_sanitizer_interface(const Environment& environment, const Request& request,
+                                std::vector<std::string>& arguments) {
+  const std::string archive = environment.library_folder + "/libdeadheat_" + request.mode + "_sanitizer.a";
+  if (environment.file_exists(archive))
+    append_linker(arguments, {"--push-state", "--no-whole-archive", archive, "--pop-state"});
 }
 
 // The runtime, whole, after everything of the user's: -Xlinker keeps the place and no -x before it can
@@ -430,6 +448,7 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
   // Link-time optimisation of clang's bitcode needs clang's linker.
   if (request.uses_lto && !request.chose_linker && request.links) out.push_back("-fuse-ld=lld");
   out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
+  if (request.links && !request.is_relocatable) append_sanitizer_interface(environment, request, out);
   if (request.links_executable)
     if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();
   // The hooks are in the executable. Build systems that want libraries to be complete (Meson does) must not

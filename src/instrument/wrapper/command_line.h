@@ -41,6 +41,7 @@ struct Request {
   bool compiles = false;               // some input is compiled from C, C++ or IR
   bool links = false;                  // an executable or a shared library
   bool links_executable = false;
+  bool is_relocatable = false;     // -r: an object file, made of several
   bool forbids_undefined = false;  // of a shared library
   bool is_static = false;
   bool has_static_cxx = false;  // -static-libstdc++

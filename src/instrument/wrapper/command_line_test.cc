@@ -103,6 +103,15 @@ TEST(Wrapper, SharedAndRelocatableOutputsGetNoRuntime) {
     EXPECT_THAT(run(arguments), Not(LinksRuntime())) << ::testing::PrintToString(arguments);
 }
 
+TEST(Wrapper, ExecutablesAndSharedLibrariesMayUseTheSanitizersInterface) {
+  for (const Words& arguments : {Words{"a.o"}, {"-static", "a.o"}, {"-shared", "a.o"}})
+    EXPECT_THAT(run(arguments), Contains("/lib/libdeadheat_watch_sanitizer.a"))
+        << ::testing::PrintToString(arguments);
+  for (const Words& arguments : {Words{"-c", "a.c"}, {"-r", "a.o"}, {"-Wl,-r", "a.o"}})
+    EXPECT_THAT(run(arguments), Not(Contains("/lib/libdeadheat_watch_sanitizer.a")))
+        << ::testing::PrintToString(arguments);
+}
+
 TEST(Wrapper, LibrariesThatMustBeCompleteMayLackTheHooks) {
   for (const Words& arguments : {Words{"-shared", "-Wl,--no-undefined", "a.o"},
                                  {"-Wl,-z,defs", "-shared", "a.o"},
