@@ -125,6 +125,13 @@ constexpr auto kOtherOutput = std::to_array<string_view>(
     {"-shared", "--shared", "-Bshareable", "-r", "-i", "--relocatable", "-relocatable"});
 constexpr auto kRelocatable = std::to_array<string_view>({"-r", "-i", "--relocatable", "-relocatable"});
 
+// Options that leave the C library out of a link, and the ways to name it all the same.
+constexpr auto kWithoutLibraries =
+    std::to_array<string_view>({"-nostdlib", "--no-standard-libraries", "-nodefaultlibs", "-nolibc"});
+constexpr auto kCLibrary = std::to_array<string_view>({"-lc", "-l:libc.so.6", "-l:libc.so", "-l:libc.a"});
+
+constexpr auto kLibgcc = std::to_array<string_view>({"-lgcc", "-l:libgcc.a"});
+
 constexpr auto kHeaderSuffixes =
     std::to_array<string_view>({"h", "hh", "hpp", "hxx", "h++", "H", "tcc", "hp"});
 constexpr auto kSourceSuffixes = std::to_array<string_view>(
@@ -243,10 +250,20 @@ class Reader {
                      ": cannot be combined with Deadheat, both replace the allocator and the thread "
                      "functions; expected one "
                      "of them (--deadheat-mode=off leaves it to the sanitizer)"};
+    if (is_tls_emulated_ && request_.compiles)
+      return Error{
+          "-femulated-tls: cannot be combined with Deadheat, whose hooks find the thread in thread-local "
+          "storage "
+          "of the usual kind; expected -fno-emulated-tls (--deadheat-mode=off does without Deadheat)"};
     if (is_32_bit_) return Error{"-m32: expected a 64-bit target; only x86-64 programs can be watched"};
     request_.passes_through = !has_input_;
     request_.links = has_input_ && !stops_before_link_ && !only_headers_;
     request_.links_executable = request_.links && !other_output_;
+    if (request_.links_executable && !without_libraries_.empty() && !names_c_library_)
+      return Error{
+          without_libraries_ +
+          ": an executable without the C library cannot be watched, because the runtime is part of it and "
+          "needs one; expected -lc among its libraries (--deadheat-mode=off does without Deadheat)"};
     return Nothing{};
   }
 
@@ -259,6 +276,7 @@ class Reader {
     const bool is_header =
         language_.empty() ? is_one_of(suffix, kHeaderSuffixes) : language_.ends_with("-header");
     only_headers_ = (first || only_headers_) && is_header;
+    if (path.substr(path.rfind('/') + 1).starts_with("libc.")) names_c_library_ = true;
     if (language_.empty() ? suffix == "ll" || suffix == "bc" : language_ == "ir")
       request_.options.is_marked = false;
     if (language_.empty())
@@ -281,6 +299,14 @@ class Reader {
     if (option == "-fno-lto") request_.uses_lto = false;
     if (option.starts_with("-fuse-ld=") || option.starts_with("--ld-path=")) request_.chose_linker = true;
     if (option.starts_with("-l")) has_input_ = true;
+    if (says_linker(option, next, kCLibrary) || (option == "-l" && next == "c")) names_c_library_ = true;
+    if (says_linker(option, next, kLibgcc) || (option == "-l" && next == "gcc")) request_.names_libgcc = true;
+    if (is_one_of(option, kWithoutLibraries)) {
+      without_libraries_ = option;
+      request_.names_libraries = true;
+    }
+    if (option == "-femulated-tls") is_tls_emulated_ = true;
+    if (option == "-fno-emulated-tls") is_tls_emulated_ = false;
     if (option == "-m32" || option == "-mx32") is_32_bit_ = true;
     if (option == "-m64") is_32_bit_ = false;
     for (size_t i = 0; i < kOtherRuntimes.size(); ++i) {
@@ -302,6 +328,9 @@ class Reader {
   bool other_output_ = false;
   std::array<bool, kOtherRuntimes.size()> sanitizers_{};
   bool is_32_bit_ = false;
+  bool is_tls_emulated_ = false;
+  std::string without_libraries_;  // the option that leaves the C library out
+  bool names_c_library_ = false;
 };
 
 // Takes our own flags out of the arguments.
@@ -447,10 +476,19 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
   }
   // Link-time optimisation of clang's bitcode needs clang's linker.
   if (request.uses_lto && !request.chose_linker && request.links) out.push_back("-fuse-ld=lld");
+  // libgcc has a function __wrap_pthread_create of its own, for split stacks. In a static program that names
+  // libgcc, it would come before ours.
+  const bool runtime_first = request.links_executable && request.is_static && request.names_libgcc;
+  if (runtime_first)
+    if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();
   out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
   if (request.links && !request.is_relocatable) append_sanitizer_interface(environment, request, out);
-  if (request.links_executable)
+  if (request.links_executable && !runtime_first)
     if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();
+  // Libraries that the user names may stand before the runtime, which needs more of them than the program
+  // does.
+  if (request.links_executable && request.is_static && request.names_libraries)
+    append_linker(out, {"--start-group", "-lgcc", "-lgcc_eh", "-lc", "--end-group"});
   // The hooks are in the executable. Build systems that want libraries to be complete (Meson does) must not
   // ask for these.
   if (request.links && !request.links_executable && request.forbids_undefined)

@@ -44,7 +44,9 @@ struct Request {
   bool is_relocatable = false;     // -r: an object file, made of several
   bool forbids_undefined = false;  // of a shared library
   bool is_static = false;
-  bool has_static_cxx = false;  // -static-libstdc++
+  bool has_static_cxx = false;   // -static-libstdc++
+  bool names_libraries = false;  // -nodefaultlibs: the C library is linked where the user says
+  bool names_libgcc = false;
   bool uses_lto = false;
   bool chose_linker = false;
 };

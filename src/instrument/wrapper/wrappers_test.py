@@ -101,6 +101,17 @@ class Wrappers(unittest.TestCase):
             with self.subTest(flags):
                 self.assert_race("-O1", *flags)
 
+    def test_libraries_that_the_user_names(self):
+        # As little as the program itself needs: the runtime needs no more.
+        for flags in (["-nodefaultlibs", "-lc"], ["-nodefaultlibs", "-lc", "-fuse-ld=lld"],
+                      ["-static", "-lgcc"], ["-nodefaultlibs", "-static", "-Wl,--start-group", "-lgcc", "-lgcc_eh", "-lc", "-Wl,--end-group"]):
+            with self.subTest(flags):
+                self.build("race.c", "-o", "a.out", *flags)
+                self.assertEqual(self.report_of()[0], 66)
+        self.build("race.c", "-nostdlib", "-r", "-o", "r.o")
+        self.build("r.o", "-o", "a.out")
+        self.assertEqual(self.report_of()[0], 66)
+
     def test_every_switch_off_finds_the_same(self):
         self.assert_race("-O2", "--deadheat-opt=-all,+inline")
         for switch in ("escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "scopes", "inline", "direct"):
