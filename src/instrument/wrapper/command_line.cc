@@ -276,7 +276,10 @@ class Reader {
     const bool is_header =
         language_.empty() ? is_one_of(suffix, kHeaderSuffixes) : language_.ends_with("-header");
     only_headers_ = (first || only_headers_) && is_header;
-    if (path.substr(path.rfind('/') + 1).starts_with("libc.")) names_c_library_ = true;
+    const string_view name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libc.")) names_c_library_ = true;
+    if (name.ends_with(".so") || name.find(".so.") != string_view::npos)
+      request_.libraries.push_back({std::string(path), /*is_path=*/true});
     if (language_.empty() ? suffix == "ll" || suffix == "bc" : language_ == "ir")
       request_.options.is_marked = false;
     if (language_.empty())
@@ -299,6 +302,7 @@ class Reader {
     if (option == "-fno-lto") request_.uses_lto = false;
     if (option.starts_with("-fuse-ld=") || option.starts_with("--ld-path=")) request_.chose_linker = true;
     if (option.starts_with("-l")) has_input_ = true;
+    read_library(option, next);
     if (says_linker(option, next, kCLibrary) || (option == "-l" && next == "c")) names_c_library_ = true;
     if (says_linker(option, next, kLibgcc) || (option == "-l" && next == "gcc")) request_.names_libgcc = true;
     if (is_one_of(option, kWithoutLibraries)) {
@@ -316,6 +320,25 @@ class Reader {
           (list_has(option.substr(14), kOtherRuntimes[i]) || list_has(option.substr(14), "all")))
         sanitizers_[i] = false;
     }
+  }
+
+  // -l and -L, to the driver or to the linker, and libraries by their paths to the linker.
+  void read_library(string_view option, string_view next) {
+    if (option == "-l" || option == "-L") return note_library(std::string(option).append(next));
+    if (option == "-Xlinker") return note_library(next);
+    if (!option.starts_with("-Wl,")) return note_library(option);
+    for (option.remove_prefix(3); !option.empty();) {
+      option.remove_prefix(1);
+      const size_t comma = std::min(option.find(','), option.size());
+      note_library(option.substr(0, comma));
+      option.remove_prefix(comma);
+    }
+  }
+  void note_library(string_view word) {
+    if (word.starts_with("-l")) request_.libraries.push_back({std::string(word.substr(2))});
+    if (word.starts_with("-L")) request_.library_folders.emplace_back(word.substr(2));
+    if (word.starts_with("/") && word.find(".so") != string_view::npos)
+      request_.libraries.push_back({std::string(word), /*is_path=*/true});
   }
 
   void set_language(string_view language) { language_ = language == "none" ? string_view() : language; }
@@ -392,6 +415,30 @@ void append_sanitizer_interface(const Environment& environment, const Request& r
     append_linker(arguments, {"--push-state", "--no-whole-archive", archive, "--pop-state"});
 }
 
+// The runtime; without what the program's shared libraries define otherwise, see taken_names.h.
+std::string runtime_for(const Environment& environment, const Request& request, const std::string& archive) {
+  if (request.is_static || request.libraries.empty()) return archive;
+  std::vector<std::string> folders = request.library_folders;
+  for (string_view rest = environment.library_path; !rest.empty();) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    folders.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  const std::vector<std::string> libraries = find_libraries(request.libraries, folders);
+  std::string interposed;
+  if (libraries.empty() ||
+      !environment.read_file(environment.library_folder + "/interposed.list", interposed))
+    return archive;
+  const auto names = names_left_to_programs(interposed);
+  std::set<std::string, std::less<>> taken;
+  for (const std::string& library : libraries) taken.merge(defined_by(library, names));
+  std::string contents;
+  if (taken.empty() || !environment.read_file(archive, contents)) return archive;
+  undefine(contents, taken);
+  const std::string lent = environment.lend_file(contents);
+  return lent.empty() ? archive : lent;
+}
+
 // The runtime, whole, after everything of the user's: -Xlinker keeps the place and no -x before it can
 // mistake the archive for a source file.
 Status append_runtime(const Environment& environment, const Request& request,
@@ -401,8 +448,8 @@ Status append_runtime(const Environment& environment, const Request& request,
   if (!environment.file_exists(archive))
     return Error{"mode '" + request.mode + "' cannot be linked: expected the runtime " + archive +
                  ", found no such file"};
-  append_linker(arguments,
-                {"--push-state", "--no-as-needed", "--whole-archive", archive, "--no-whole-archive"});
+  append_linker(arguments, {"--push-state", "--no-as-needed", "--whole-archive",
+                            runtime_for(environment, request, archive), "--no-whole-archive"});
   if (request.is_static) {
     // What a static program calls inside libc cannot be interposed by name; the linker redirects it. As -Wl,
     // because clang itself would expand an argument that begins with @.

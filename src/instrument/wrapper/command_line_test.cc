@@ -34,6 +34,7 @@ Environment environment(const std::string& program = "deadheat-cc") {
     contents = found->second;
     return true;
   };
+  made.lend_file = [](const std::string&) { return std::string(); };
   return made;
 }
 
