@@ -298,6 +298,8 @@ class Reader {
     if (forbids_undefined(option, next)) request_.forbids_undefined = true;
     if (option == "-static" || option == "--static" || option == "-static-pie") request_.is_static = true;
     if (option == "-static-libstdc++") request_.has_static_cxx = true;
+    if (option.starts_with("-save-temps") || option.starts_with("--save-temps"))
+      request_.saves_temporaries = true;
     if (option == "-flto" || option.starts_with("-flto=")) request_.uses_lto = true;
     if (option == "-fno-lto") request_.uses_lto = false;
     if (option.starts_with("-fuse-ld=") || option.starts_with("--ld-path=")) request_.chose_linker = true;
@@ -511,6 +513,9 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
     // Before the user's flags, which win: lines are what a report shows, and -g0 still turns them off.
     out.insert(out.end(), {"--start-no-unused-arguments", "-gline-tables-only", "-fno-discard-value-names",
                            "-D__DEADHEAT__=1", "-fpass-plugin=" + plugin});
+    // clang warns of its own assembly if that was written with lines of DWARF 5 and is read again, for a
+    // source in another folder. Without our lines most programs would not see that.
+    if (request.saves_temporaries) out.push_back("-gdwarf-4");
     // libstdc++'s strings, compiled into the program: src/instrument/libstdc++/bits/basic_string.tcc. The
     // record lane knows what the library's own do (replay/live/models_cxx_string.cc).
     if (request.mode == "watch")

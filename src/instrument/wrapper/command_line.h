@@ -54,6 +54,7 @@ struct Request {
   bool names_libgcc = false;
   std::vector<NamedLibrary> libraries;
   std::vector<std::string> library_folders;  // -L
+  bool saves_temporaries = false;            // -save-temps
   bool uses_lto = false;
   bool chose_linker = false;
 };

@@ -291,6 +291,9 @@ int main(void) {
         (self.folder / "empty.c").write_text("int main(void) { return 0; }\n")
         for arguments in (["-c", "empty.c"], ["empty.c", "-o", "e"], ["-E", "empty.c", "-o", "e.i"], ["-S", "empty.c"]):
             self.assertEqual(self.build("-Wall", "-Wextra", "-Werror", *arguments).stderr, "")
+        (self.folder / "sub").mkdir()
+        (self.folder / "sub/empty.c").write_text("int main(void) { return 0; }\n")
+        self.assertEqual(self.build("-save-temps=obj", "sub/empty.c", "-o", "e").stderr, "")
         self.build("-c", "empty.c")
         self.assertEqual(self.build("-Werror", "empty.o", "-o", "e").stderr, "")
 
