@@ -15,11 +15,12 @@ using namespace llvm;
 
 namespace {
 
-// The six orders of the C ABI.
+// The six orders of the C ABI; bits above them are hints for processors (ThreadSanitizer ignores the same
+// ones).
 std::optional<AtomicOrdering> order_of(const Value* value) {
   const auto* const constant = dyn_cast<ConstantInt>(value);
   if (!constant) return std::nullopt;
-  switch (constant->getZExtValue()) {
+  switch (constant->getZExtValue() & 0x7fff) {
     case 0:
       return AtomicOrdering::Monotonic;
     case 1:  // consume

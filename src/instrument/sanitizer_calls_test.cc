@@ -63,6 +63,11 @@ TEST(SanitizerCalls, AtomicsOfAKnownOrderAreInstructions) {
               HasSubstr("fence syncscope(\"singlethread\") acq_rel"));
 }
 
+TEST(SanitizerCalls, HintsInTheOrderAreIgnored) {
+  EXPECT_THAT(lowered("  %v = call i32 @__tsan_atomic32_load(ptr %p, i32 65538)\n  ret void\n"),
+              HasSubstr("load atomic volatile i32, ptr %p acquire, align 4"));
+}
+
 TEST(SanitizerCalls, ACompareExchangeReadsWhatIsExpectedAndWritesItIfItFails) {
   const std::string text = lowered(
       "  %v = call i32 @__tsan_atomic32_compare_exchange_strong(ptr %p, ptr %c, i32 2, i32 4, i32 2)\n"

@@ -258,7 +258,7 @@ class Search {
  private:
   void add_library(const std::string& name) {
     for (const std::string& folder : folders_) {
-      const std::string path = folder + "/lib" + name;
+      const std::string path = in(folder, "lib" + name);
       if (exists(path + ".so")) return add_path(path + ".so", true);
       if (exists(path + ".a")) return;
     }
@@ -266,8 +266,10 @@ class Search {
 
   void add_file(const std::string& name) {
     for (const std::string& folder : folders_)
-      if (exists(folder + "/" + name)) return add_path(folder + "/" + name, true);
+      if (const std::string path = in(folder, name); exists(path)) return add_path(path, true);
   }
+
+  static std::string in(std::string folder, string_view name) { return folder.append("/").append(name); }
 
   void add_path(const std::string& path, bool may_be_script) {
     if (is_system_library(path)) return;
