@@ -87,6 +87,42 @@ PAIRS = {
         " __tsan_atomic_thread_fence(__tsan_memory_order_acquire), data = 2;", False),
 }
 
+# System calls made by hand and told of: the bytes, and what they order.
+CALLS = INCLUDES.replace("#include", "#define _GNU_SOURCE\n#include", 1) + """
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int ends[2], data;
+char buffer[8];
+static void *work(void *p) {
+  data = 1;
+  __sanitizer_syscall_pre_write(ends[1], buffer, 4);
+  long r = syscall(SYS_write, ends[1], buffer, 4);
+  __sanitizer_syscall_post_write(r, ends[1], buffer, 4);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  __sanitizer_syscall_pre_pipe(ends);
+  long r = syscall(SYS_pipe, ends);
+  __sanitizer_syscall_post_pipe(r, ends);
+  pthread_create(&t, 0, work, 0);
+#ifdef RACE
+  buffer[3] = 1;
+#endif
+  char got[4];
+  __sanitizer_syscall_pre_read(ends[0], got, 4);
+  r = syscall(SYS_read, ends[0], got, 4);
+  __sanitizer_syscall_post_read(r, ends[0], got, 4);
+  data = got[0];
+  __sanitizer_syscall_pre_close(ends[0]);
+  r = syscall(SYS_close, ends[0]);
+  __sanitizer_syscall_post_close(r, ends[0]);
+  pthread_join(t, 0);
+  return 0;
+}
+"""
+
 VALUES = INCLUDES + r"""
 #include <assert.h>
 #include <stdlib.h>
@@ -198,6 +234,15 @@ class SanitizerInterface(unittest.TestCase):
                 with self.subTest(name, words=words):
                     code, report = self.report_of(first, second, *words)
                     self.assertEqual(code, 66 if races else 0, report)
+
+    def test_system_calls_that_are_told_of(self):
+        for words in (["-O0"], ["-O2"], ["-static"]):
+            for flags, code in ([], 0), (["-DRACE"], 66):
+                with self.subTest(words=words, flags=flags):
+                    self.build("watch", CALLS, *words, *flags)
+                    done = run(DEADHEAT, "run", "--no-color", "--", self.folder / "a.out", cwd=self.folder)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertNotIn("system_calls.c", done.stderr)
 
     def test_what_is_called_directly_is_reported_at_its_line(self):
         for level in ("-O0", "-O2"):
