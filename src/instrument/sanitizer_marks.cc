@@ -6,6 +6,7 @@
 #include "instrument/hooks.h"
 #include "instrument/library_caches.h"
 #include "instrument/library_waits.h"
+#include "instrument/sanitizer_calls.h"
 
 namespace deadheat::instrument {
 
@@ -37,6 +38,7 @@ PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
     function.addFnAttr(Attribute::DisableSanitizerInstrumentation);
     mark_library_caches(function);
     mark_library_waits(function);
+    if (!is_excluded(function)) lower_sanitizer_calls(function);
   }
   return PreservedAnalyses::none();
 }

@@ -277,7 +277,7 @@ enum DhAtomic {
   kDhAtomicCompareExchange,
   kDhAtomicFence,
 };
-DH_C uint32_t __dh_rec_has_fences;
+DH_C __attribute__((visibility("default"))) uint32_t __dh_rec_has_fences;
 DH_HOOK uint64_t __dh_rec_relaxed_load1(void* address, DH_COPIES);
 DH_HOOK uint64_t __dh_rec_relaxed_load2(void* address, DH_COPIES);
 DH_HOOK uint64_t __dh_rec_relaxed_load4(void* address, DH_COPIES);

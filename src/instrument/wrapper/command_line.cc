@@ -123,6 +123,14 @@ constexpr auto kStopsBeforeLink = std::to_array<string_view>({"-c",
 // Options that make something else than an executable, as options of the driver and of the linker.
 constexpr auto kOtherOutput = std::to_array<string_view>(
     {"-shared", "--shared", "-Bshareable", "-r", "-i", "--relocatable", "-relocatable"});
+constexpr auto kRelocatable = std::to_array<string_view>({"-r", "-i", "--relocatable", "-relocatable"});
+
+// Options that leave the C library out of a link, and the ways to name it all the same.
+constexpr auto kWithoutLibraries =
+    std::to_array<string_view>({"-nostdlib", "--no-standard-libraries", "-nodefaultlibs", "-nolibc"});
+constexpr auto kCLibrary = std::to_array<string_view>({"-lc", "-l:libc.so.6", "-l:libc.so", "-l:libc.a"});
+
+constexpr auto kLibgcc = std::to_array<string_view>({"-lgcc", "-l:libgcc.a"});
 
 constexpr auto kHeaderSuffixes =
     std::to_array<string_view>({"h", "hh", "hpp", "hxx", "h++", "H", "tcc", "hp"});
@@ -196,6 +204,16 @@ bool list_has(string_view list, string_view word) {
   return false;
 }
 
+// One of these words, to the driver or to the linker.
+template <size_t N>
+bool says_linker(string_view option, string_view next, const std::array<string_view, N>& words) {
+  if (is_one_of(option, words)) return true;
+  if (option == "-Xlinker") return is_one_of(next, words);
+  return option.starts_with("-Wl,") && std::any_of(words.begin(), words.end(), [option](string_view word) {
+           return list_has(option.substr(4), word);
+         });
+}
+
 // --no-undefined, or -z defs, in all the ways that a linker's option can be written.
 bool forbids_undefined(string_view option, string_view next) {
   constexpr auto kForbids = std::to_array<string_view>({"--no-undefined", "-no-undefined", "-zdefs", "defs"});
@@ -232,10 +250,20 @@ class Reader {
                      ": cannot be combined with Deadheat, both replace the allocator and the thread "
                      "functions; expected one "
                      "of them (--deadheat-mode=off leaves it to the sanitizer)"};
+    if (is_tls_emulated_ && request_.compiles)
+      return Error{
+          "-femulated-tls: cannot be combined with Deadheat, whose hooks find the thread in thread-local "
+          "storage "
+          "of the usual kind; expected -fno-emulated-tls (--deadheat-mode=off does without Deadheat)"};
     if (is_32_bit_) return Error{"-m32: expected a 64-bit target; only x86-64 programs can be watched"};
     request_.passes_through = !has_input_;
     request_.links = has_input_ && !stops_before_link_ && !only_headers_;
     request_.links_executable = request_.links && !other_output_;
+    if (request_.links_executable && !without_libraries_.empty() && !names_c_library_)
+      return Error{
+          without_libraries_ +
+          ": an executable without the C library cannot be watched, because the runtime is part of it and "
+          "needs one; expected -lc among its libraries (--deadheat-mode=off does without Deadheat)"};
     return Nothing{};
   }
 
@@ -248,6 +276,10 @@ class Reader {
     const bool is_header =
         language_.empty() ? is_one_of(suffix, kHeaderSuffixes) : language_.ends_with("-header");
     only_headers_ = (first || only_headers_) && is_header;
+    const string_view name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libc.")) names_c_library_ = true;
+    if (name.ends_with(".so") || name.find(".so.") != string_view::npos)
+      request_.libraries.push_back({std::string(path), /*is_path=*/true});
     if (language_.empty() ? suffix == "ll" || suffix == "bc" : language_ == "ir")
       request_.options.is_marked = false;
     if (language_.empty())
@@ -261,17 +293,26 @@ class Reader {
     if (option.starts_with("-x")) return set_language(option.substr(2));
     if (option.starts_with("--language=")) return set_language(option.substr(11));
     if (is_one_of(option, kStopsBeforeLink)) stops_before_link_ = true;
-    if (is_one_of(option, kOtherOutput)) other_output_ = true;
-    if (option == "-Xlinker" && is_one_of(next, kOtherOutput)) other_output_ = true;
-    if (option.starts_with("-Wl,"))
-      for (string_view word : kOtherOutput) other_output_ |= list_has(option.substr(4), word);
+    other_output_ |= says_linker(option, next, kOtherOutput);
+    request_.is_relocatable |= says_linker(option, next, kRelocatable);
     if (forbids_undefined(option, next)) request_.forbids_undefined = true;
     if (option == "-static" || option == "--static" || option == "-static-pie") request_.is_static = true;
     if (option == "-static-libstdc++") request_.has_static_cxx = true;
+    if (option.starts_with("-save-temps") || option.starts_with("--save-temps"))
+      request_.saves_temporaries = true;
     if (option == "-flto" || option.starts_with("-flto=")) request_.uses_lto = true;
     if (option == "-fno-lto") request_.uses_lto = false;
     if (option.starts_with("-fuse-ld=") || option.starts_with("--ld-path=")) request_.chose_linker = true;
     if (option.starts_with("-l")) has_input_ = true;
+    read_library(option, next);
+    if (says_linker(option, next, kCLibrary) || (option == "-l" && next == "c")) names_c_library_ = true;
+    if (says_linker(option, next, kLibgcc) || (option == "-l" && next == "gcc")) request_.names_libgcc = true;
+    if (is_one_of(option, kWithoutLibraries)) {
+      without_libraries_ = option;
+      request_.names_libraries = true;
+    }
+    if (option == "-femulated-tls") is_tls_emulated_ = true;
+    if (option == "-fno-emulated-tls") is_tls_emulated_ = false;
     if (option == "-m32" || option == "-mx32") is_32_bit_ = true;
     if (option == "-m64") is_32_bit_ = false;
     for (size_t i = 0; i < kOtherRuntimes.size(); ++i) {
@@ -281,6 +322,25 @@ class Reader {
           (list_has(option.substr(14), kOtherRuntimes[i]) || list_has(option.substr(14), "all")))
         sanitizers_[i] = false;
     }
+  }
+
+  // -l and -L, to the driver or to the linker, and libraries by their paths to the linker.
+  void read_library(string_view option, string_view next) {
+    if (option == "-l" || option == "-L") return note_library(std::string(option).append(next));
+    if (option == "-Xlinker") return note_library(next);
+    if (!option.starts_with("-Wl,")) return note_library(option);
+    for (option.remove_prefix(3); !option.empty();) {
+      option.remove_prefix(1);
+      const size_t comma = std::min(option.find(','), option.size());
+      note_library(option.substr(0, comma));
+      option.remove_prefix(comma);
+    }
+  }
+  void note_library(string_view word) {
+    if (word.starts_with("-l")) request_.libraries.push_back({std::string(word.substr(2))});
+    if (word.starts_with("-L")) request_.library_folders.emplace_back(word.substr(2));
+    if (word.starts_with("/") && word.find(".so") != string_view::npos)
+      request_.libraries.push_back({std::string(word), /*is_path=*/true});
   }
 
   void set_language(string_view language) { language_ = language == "none" ? string_view() : language; }
@@ -293,6 +353,9 @@ class Reader {
   bool other_output_ = false;
   std::array<bool, kOtherRuntimes.size()> sanitizers_{};
   bool is_32_bit_ = false;
+  bool is_tls_emulated_ = false;
+  std::string without_libraries_;  // the option that leaves the C library out
+  bool names_c_library_ = false;
 };
 
 // Takes our own flags out of the arguments.
@@ -345,6 +408,39 @@ std::string archive_of(const Environment& environment, const Request& request) {
                                    : ".a");
 }
 
+// The sanitizers' common interface, after everything of the user's: what an executable or a library uses of
+// it becomes part of it.
+void append_sanitizer_interface(const Environment& environment, const Request& request,
+                                std::vector<std::string>& arguments) {
+  const std::string archive = environment.library_folder + "/libdeadheat_" + request.mode + "_sanitizer.a";
+  if (environment.file_exists(archive))
+    append_linker(arguments, {"--push-state", "--no-whole-archive", archive, "--pop-state"});
+}
+
+// The runtime; without what the program's shared libraries define otherwise, see taken_names.h.
+std::string runtime_for(const Environment& environment, const Request& request, const std::string& archive) {
+  if (request.is_static || request.libraries.empty()) return archive;
+  std::vector<std::string> folders = request.library_folders;
+  for (string_view rest = environment.library_path; !rest.empty();) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    folders.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  const std::vector<std::string> libraries = find_libraries(request.libraries, folders);
+  std::string interposed;
+  if (libraries.empty() ||
+      !environment.read_file(environment.library_folder + "/interposed.list", interposed))
+    return archive;
+  const auto names = names_left_to_programs(interposed);
+  std::set<std::string, std::less<>> taken;
+  for (const std::string& library : libraries) taken.merge(defined_by(library, names));
+  std::string contents;
+  if (taken.empty() || !environment.read_file(archive, contents)) return archive;
+  undefine(contents, taken);
+  const std::string lent = environment.lend_file(contents);
+  return lent.empty() ? archive : lent;
+}
+
 // The runtime, whole, after everything of the user's: -Xlinker keeps the place and no -x before it can
 // mistake the archive for a source file.
 Status append_runtime(const Environment& environment, const Request& request,
@@ -354,8 +450,8 @@ Status append_runtime(const Environment& environment, const Request& request,
   if (!environment.file_exists(archive))
     return Error{"mode '" + request.mode + "' cannot be linked: expected the runtime " + archive +
                  ", found no such file"};
-  append_linker(arguments,
-                {"--push-state", "--no-as-needed", "--whole-archive", archive, "--no-whole-archive"});
+  append_linker(arguments, {"--push-state", "--no-as-needed", "--whole-archive",
+                            runtime_for(environment, request, archive), "--no-whole-archive"});
   if (request.is_static) {
     // What a static program calls inside libc cannot be interposed by name; the linker redirects it. As -Wl,
     // because clang itself would expand an argument that begins with @.
@@ -417,6 +513,9 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
     // Before the user's flags, which win: lines are what a report shows, and -g0 still turns them off.
     out.insert(out.end(), {"--start-no-unused-arguments", "-gline-tables-only", "-fno-discard-value-names",
                            "-D__DEADHEAT__=1", "-fpass-plugin=" + plugin});
+    // clang warns of its own assembly if that was written with lines of DWARF 5 and is read again, for a
+    // source in another folder. Without our lines most programs would not see that.
+    if (request.saves_temporaries) out.push_back("-gdwarf-4");
     // libstdc++'s strings, compiled into the program: src/instrument/libstdc++/bits/basic_string.tcc. The
     // record lane knows what the library's own do (replay/live/models_cxx_string.cc).
     if (request.mode == "watch")
@@ -429,9 +528,19 @@ Result<Command> make_command(const Environment& environment, const std::vector<s
   }
   // Link-time optimisation of clang's bitcode needs clang's linker.
   if (request.uses_lto && !request.chose_linker && request.links) out.push_back("-fuse-ld=lld");
-  out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
-  if (request.links_executable)
+  // libgcc has a function __wrap_pthread_create of its own, for split stacks. In a static program that names
+  // libgcc, it would come before ours.
+  const bool runtime_first = request.links_executable && request.is_static && request.names_libgcc;
+  if (runtime_first)
     if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();
+  out.insert(out.end(), request.forwarded.begin(), request.forwarded.end());
+  if (request.links && !request.is_relocatable) append_sanitizer_interface(environment, request, out);
+  if (request.links_executable && !runtime_first)
+    if (Status status = append_runtime(environment, request, out); !status.ok()) return status.error();
+  // Libraries that the user names may stand before the runtime, which needs more of them than the program
+  // does.
+  if (request.links_executable && request.is_static && request.names_libraries)
+    append_linker(out, {"--start-group", "-lgcc", "-lgcc_eh", "-lc", "--end-group"});
   // The hooks are in the executable. Build systems that want libraries to be complete (Meson does) must not
   // ask for these.
   if (request.links && !request.links_executable && request.forbids_undefined)

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "instrument/options.h"
+#include "instrument/wrapper/taken_names.h"
 
 namespace deadheat::instrument::wrapper {
 
@@ -23,6 +24,10 @@ struct Environment {
   std::string mode_variable;   // DEADHEAT_MODE, empty if unset
   bool (*file_exists)(const std::string& path);
   bool (*read_file)(const std::string& path, std::string& contents);
+  // A path under which the compiler that is run, and what it runs, find these contents; empty if there is
+  // none.
+  std::string (*lend_file)(const std::string& contents);
+  std::string library_path;  // the variable LIBRARY_PATH
 };
 
 struct Command {
@@ -41,9 +46,15 @@ struct Request {
   bool compiles = false;               // some input is compiled from C, C++ or IR
   bool links = false;                  // an executable or a shared library
   bool links_executable = false;
+  bool is_relocatable = false;     // -r: an object file, made of several
   bool forbids_undefined = false;  // of a shared library
   bool is_static = false;
-  bool has_static_cxx = false;  // -static-libstdc++
+  bool has_static_cxx = false;   // -static-libstdc++
+  bool names_libraries = false;  // -nodefaultlibs: the C library is linked where the user says
+  bool names_libgcc = false;
+  std::vector<NamedLibrary> libraries;
+  std::vector<std::string> library_folders;  // -L
+  bool saves_temporaries = false;            // -save-temps
   bool uses_lto = false;
   bool chose_linker = false;
 };

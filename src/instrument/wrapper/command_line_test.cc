@@ -34,6 +34,7 @@ Environment environment(const std::string& program = "deadheat-cc") {
     contents = found->second;
     return true;
   };
+  made.lend_file = [](const std::string&) { return std::string(); };
   return made;
 }
 
@@ -101,6 +102,15 @@ TEST(Wrapper, SharedAndRelocatableOutputsGetNoRuntime) {
                                  {"-Wl,-r", "a.o"},
                                  {"-Wl,--relocatable", "a.o"}})
     EXPECT_THAT(run(arguments), Not(LinksRuntime())) << ::testing::PrintToString(arguments);
+}
+
+TEST(Wrapper, ExecutablesAndSharedLibrariesMayUseTheSanitizersInterface) {
+  for (const Words& arguments : {Words{"a.o"}, {"-static", "a.o"}, {"-shared", "a.o"}})
+    EXPECT_THAT(run(arguments), Contains("/lib/libdeadheat_watch_sanitizer.a"))
+        << ::testing::PrintToString(arguments);
+  for (const Words& arguments : {Words{"-c", "a.c"}, {"-r", "a.o"}, {"-Wl,-r", "a.o"}})
+    EXPECT_THAT(run(arguments), Not(Contains("/lib/libdeadheat_watch_sanitizer.a")))
+        << ::testing::PrintToString(arguments);
 }
 
 TEST(Wrapper, LibrariesThatMustBeCompleteMayLackTheHooks) {
@@ -209,6 +219,31 @@ TEST(Wrapper, WrongUsageIsOneClearLine) {
   EXPECT_THAT(error_of({"--deadheat-mode=monitor", "a.o"}),
               HasSubstr("expected the runtime /lib/libdeadheat_monitor.a"));
   EXPECT_THAT(error_of({"-m32", "a.c"}), HasSubstr("expected a 64-bit target"));
+}
+
+TEST(Wrapper, AnExecutableWithoutTheCLibraryIsRefused) {
+  for (const Words& arguments : {Words{"-nostdlib", "-ffreestanding", "-static", "a.c"},
+                                 {"-nodefaultlibs", "a.o", "-lm"},
+                                 {"-nolibc", "-static-pie", "a.o"}})
+    EXPECT_THAT(error_of(arguments), AllOf(HasSubstr(arguments[0]), HasSubstr("expected -lc")))
+        << ::testing::PrintToString(arguments);
+  // What is no executable needs none, and there are many ways to name it.
+  for (const Words& arguments : {Words{"-nostdlib", "-shared", "a.o"},
+                                 {"-nostdlib", "-r", "a.o"},
+                                 {"-nostdlib", "-c", "a.c"},
+                                 {"-nostartfiles", "a.o"},
+                                 {"-nodefaultlibs", "a.o", "-lc"},
+                                 {"-nodefaultlibs", "a.o", "-l", "c"},
+                                 {"-nodefaultlibs", "a.o", "-Wl,--start-group,-lc,-lgcc,--end-group"},
+                                 {"-nodefaultlibs", "a.o", "-Xlinker", "-lc"},
+                                 {"-nostdlib", "a.o", "-l:libc.so.6"},
+                                 {"-nostdlib", "a.o", "/opt/lib/libc.a"}})
+    EXPECT_EQ(error_of(arguments), "") << ::testing::PrintToString(arguments);
+}
+
+TEST(Wrapper, EmulatedThreadLocalStorageIsRefused) {
+  EXPECT_THAT(error_of({"-femulated-tls", "-c", "a.c"}), HasSubstr("-femulated-tls: cannot be combined"));
+  EXPECT_EQ(error_of({"-femulated-tls", "-fno-emulated-tls", "-c", "a.c"}), "");
 }
 
 TEST(Wrapper, SanitizersWithARuntimeAreRefused) {

@@ -1,5 +1,6 @@
 // deadheat-cc, deadheat-c++: clang with the plugin and the runtime. One program, two names.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +38,21 @@ bool read_file(const std::string& path, std::string& contents) {
   const bool complete = std::ferror(file) == 0;
   std::fclose(file);
   return complete;
+}
+
+// A file in memory, which the compiler and the linker inherit: nothing needs to be removed afterwards.
+std::string lend_file(const std::string& contents) {
+  const int file = memfd_create("deadheat-runtime", 0);
+  if (file < 0) return "";
+  for (size_t done = 0; done < contents.size();) {
+    const ssize_t written = write(file, contents.data() + done, contents.size() - done);
+    if (written <= 0) {
+      close(file);
+      return "";
+    }
+    done += static_cast<size_t>(written);
+  }
+  return "/proc/self/fd/" + std::to_string(file);
 }
 
 std::string variable(const char* name) {
@@ -91,6 +107,8 @@ int main(int argc, char** argv) {
   environment.mode_variable = variable("DEADHEAT_MODE");
   environment.file_exists = file_exists;
   environment.read_file = read_file;
+  environment.lend_file = lend_file;
+  environment.library_path = variable("LIBRARY_PATH");
   if (environment.clang.empty()) {
     const std::string chosen = variable("DEADHEAT_CLANG");
     return fail(environment.program,

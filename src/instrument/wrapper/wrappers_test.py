@@ -101,6 +101,17 @@ class Wrappers(unittest.TestCase):
             with self.subTest(flags):
                 self.assert_race("-O1", *flags)
 
+    def test_libraries_that_the_user_names(self):
+        # As little as the program itself needs: the runtime needs no more.
+        for flags in (["-nodefaultlibs", "-lc"], ["-nodefaultlibs", "-lc", "-fuse-ld=lld"],
+                      ["-static", "-lgcc"], ["-nodefaultlibs", "-static", "-Wl,--start-group", "-lgcc", "-lgcc_eh", "-lc", "-Wl,--end-group"]):
+            with self.subTest(flags):
+                self.build("race.c", "-o", "a.out", *flags)
+                self.assertEqual(self.report_of()[0], 66)
+        self.build("race.c", "-nostdlib", "-r", "-o", "r.o")
+        self.build("r.o", "-o", "a.out")
+        self.assertEqual(self.report_of()[0], 66)
+
     def test_every_switch_off_finds_the_same(self):
         self.assert_race("-O2", "--deadheat-opt=-all,+inline")
         for switch in ("escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "scopes", "inline", "direct"):
@@ -147,6 +158,71 @@ int main(void) {
         code, report = self.report_of()
         self.assertEqual(code, 66, report)
         self.assertIn("lib.c:3", report)
+
+    def test_a_library_with_names_of_libcs(self):
+        # ISO C leaves these names to programs. Called as libc's, most of them crash.
+        (self.folder / "lib.c").write_text(
+            """\
+double index(double x, double y) { return x * y; }
+int send(int a) { return a + 1; }
+const char *link(void) { return "mine"; }
+int wait(int p, int q) { return p + q; }
+struct s { long a[4]; };
+struct s select(struct s x, int y) { x.a[0] += y; return x; }
+int poll(const char *what) { return what[0]; }
+int calls_its_own(void) { return send(1) + wait(2, 3); }
+"""
+        )
+        (self.folder / "main.c").write_text(
+            """\
+#include <pthread.h>
+double index(double, double);
+int send(int);
+const char *link(void);
+int wait(int, int);
+struct s { long a[4]; };
+struct s select(struct s, int);
+int poll(const char *);
+int calls_its_own(void);
+int counter;
+static void *work(void *unused) { ++counter; return unused; }
+int main(int count, char **arguments) {
+  struct s q = {{1, 2, 3, 4}};
+  if (index(1.5, 2) != 3 || send(3) != 4 || link()[0] != 'm' || wait(4, 5) != 9 || select(q, 6).a[0] != 7) return 1;
+  if (select(q, 6).a[3] != 4 || poll("A") != 'A' || calls_its_own() != 7) return 2;
+  if (count == 1) return 0;
+  pthread_t a, b;
+  pthread_create(&a, 0, work, 0);
+  pthread_create(&b, 0, work, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  return 0;
+}
+"""
+        )
+        flags = ["-fno-builtin", "-w", "-pthread"]
+        rpath = "-Wl,-rpath," + str(self.folder)
+        (self.folder / "libnames.so").write_text("/* a script */ INPUT ( libnames.so.1 )\n")
+        for mode in ("record", "monitor", "watch"):
+            self.build(f"--deadheat-mode={mode}", *flags, "-shared", "-fPIC", "lib.c", "-o", "libnames.so.1",
+                       "-Wl,-soname,libnames.so.1")
+            for named in (["-L.", "-lnames"], ["-L", ".", "-l", "names"], ["./libnames.so.1"], ["-Wl,-L.,-lnames"],
+                          ["-L.", "-l:libnames.so.1"], ["-L.", "-lnames", "-fuse-ld=lld"], ["-L.", "-lnames", "-flto"]):
+                with self.subTest(mode=mode, named=named):
+                    self.build(f"--deadheat-mode={mode}", *flags, "main.c", *named, rpath, "-o", "a.out")
+                    self.assertEqual(run(self.folder / "a.out").returncode, 0)
+        # The rest is interposed as ever.
+        done = run(DEADHEAT, "run", "--", self.folder / "a.out", "with threads", cwd=self.folder)
+        self.assertEqual(done.returncode, 66, done.stderr)
+
+    def test_a_library_with_an_allocator_does_not_hide_blocks(self):
+        # What means the same whoever defines it stays interposed.
+        (self.folder / "lib.c").write_text(
+            "void *__libc_malloc(unsigned long);\nvoid *malloc(unsigned long n) { return __libc_malloc(n); }\n")
+        self.build("-shared", "-fPIC", "lib.c", "-o", "liballoc.so", "--deadheat-mode=off")
+        (self.folder / "main.c").write_text("#include <stdlib.h>\nint main(void) { free(malloc(3)); return 0; }\n")
+        self.build("main.c", "./liballoc.so", "-o", "a.out")
+        self.assertRegex(run("nm", self.folder / "a.out").stdout, r" W malloc\n")
 
     def test_functions_that_opt_out_are_left_alone(self):
         text = RACE_C.replace("static void *work", '__attribute__((no_sanitize("thread"))) static void *work')
@@ -215,6 +291,9 @@ int main(void) {
         (self.folder / "empty.c").write_text("int main(void) { return 0; }\n")
         for arguments in (["-c", "empty.c"], ["empty.c", "-o", "e"], ["-E", "empty.c", "-o", "e.i"], ["-S", "empty.c"]):
             self.assertEqual(self.build("-Wall", "-Wextra", "-Werror", *arguments).stderr, "")
+        (self.folder / "sub").mkdir()
+        (self.folder / "sub/empty.c").write_text("int main(void) { return 0; }\n")
+        self.assertEqual(self.build("-save-temps=obj", "sub/empty.c", "-o", "e").stderr, "")
         self.build("-c", "empty.c")
         self.assertEqual(self.build("-Werror", "empty.o", "-o", "e").stderr, "")
 

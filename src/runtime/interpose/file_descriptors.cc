@@ -395,3 +395,25 @@ INTERPOSE(int, fcntl64, int fd, int command, ...) {
   va_end(list);
   return controlled(fd, command, argument, [=] { return REAL(fcntl64)(fd, command, argument); });
 }
+
+// --- System calls that a program makes by hand, and tells of (runtime/sanitizer_interface/system_calls.c)
+
+DH_EXPORTED void __deadheat_syscall_received(int fd, void* buffer, ssize_t size, void* caller);
+DH_EXPORTED void __deadheat_syscall_sending(int fd, const void* buffer, size_t size, void* caller);
+DH_EXPORTED void __deadheat_syscall_closing(int fd);
+DH_EXPORTED void __deadheat_syscall_filled(void* buffer, size_t size, void* caller);
+
+void __deadheat_syscall_received(int fd, void* buffer, ssize_t size, void* caller) {
+  received(fd, buffer, size, lane::Pc{reinterpret_cast<uintptr_t>(caller)});
+}
+void __deadheat_syscall_sending(int fd, const void* buffer, size_t size, void* caller) {
+  sending(fd, buffer, size, lane::Pc{reinterpret_cast<uintptr_t>(caller)});
+}
+void __deadheat_syscall_closing(int fd) {
+  before_sending(fd);
+  closing_lockable(fd);
+  closed(fd);
+}
+void __deadheat_syscall_filled(void* buffer, size_t size, void* caller) {
+  lane::write(buffer, size, lane::Pc{reinterpret_cast<uintptr_t>(caller)});
+}

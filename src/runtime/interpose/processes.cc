@@ -1,6 +1,6 @@
-// New processes. fork is seen through pthread_atfork, registered before anybody else can: so the lane
-// prepares after all prepare handlers of the program (which may run instrumented code) and is ready again
-// before its other handlers run.
+// New processes. fork is seen through its handlers (pthread_atfork), registered before anybody else can: so
+// the lane prepares after all prepare handlers of the program (which may run instrumented code) and is ready
+// again before its other handlers run.
 //
 // vfork is left alone: the child is, for us, its parent's thread that goes on a little in another process, in
 // the same memory, while the parent sleeps. What ends such a child (_exit, exec) knows not to touch what is
@@ -29,6 +29,11 @@
 
 using namespace deadheat;
 using namespace deadheat::interpose;
+
+// What pthread_atfork calls for the library that it is linked into. It stands in the part of libc that is
+// linked statically, which comes before the runtime where the program names its libraries itself
+// (-nodefaultlibs -lc).
+extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* library);
 
 namespace {
 
@@ -71,7 +76,7 @@ void before_exec() {
 }  // namespace
 
 namespace deadheat::interpose {
-void start_processes() { pthread_atfork(prepare, in_parent, in_child); }
+void start_processes() { __register_atfork(prepare, in_parent, in_child, nullptr); }
 }  // namespace deadheat::interpose
 
 // Runs no atfork handlers. glibc's fork calls it too; in a static program that call comes through here.

@@ -43,10 +43,12 @@ platform::Spinlock threads_lock;
 
 uint64_t number(const volatile void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-// The record to log to; null where nothing is to be logged.
+// The record to log to; null where nothing is to be logged. Without an arena nothing is, whatever the record
+// says: in a static program libc calls interposed functions before it calls us, and nobody has said then that
+// nothing is recorded.
 DhRecord* logging() {
   DhRecord* const record = __dh_record;
-  return record->is_off == 0 && record->inside == 0 ? record : nullptr;
+  return arena != nullptr && record->is_off == 0 && record->inside == 0 ? record : nullptr;
 }
 
 void log_now(uint8_t kind, const volatile void* object, uint64_t extra = 0) {
