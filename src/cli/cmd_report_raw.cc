@@ -107,6 +107,8 @@ class ReportRawCommand : public Command {
       report.notes.insert(report.notes.end(), log.notes.begin(), log.notes.end());
       for (const auto& [name, value] : log.statistics) report.statistics[name] = value;
     }
+    const std::vector<std::string> unreadable = symbolizer_.notes();
+    report.notes.insert(report.notes.end(), unreadable.begin(), unreadable.end());
     return reporting_.finish_printed(report, Reporting::WhenClean::kIsSilent);
   }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace deadheat::report {
@@ -110,6 +111,8 @@ class Symbolizer::Impl {
     return symbol;
   }
 
+  const std::vector<std::string>& notes() const { return notes_; }
+
  private:
   static void add(std::optional<DataDetails> details, DataSymbol& symbol) {
     if (!details) return;
@@ -161,7 +164,9 @@ class Symbolizer::Impl {
     if (!is_new) return it->second;
     auto file = llvm::object::ObjectFile::createObjectFile(module);
     if (!file) {
-      llvm::consumeError(file.takeError());
+      std::error_code const error = llvm::errorToErrorCode(file.takeError());
+      if (error == std::errc::permission_denied)
+        notes_.push_back(module + " cannot be read (permission denied): its code has no names and no lines");
       return it->second = false;
     }
     if (build_id.empty()) return true;
@@ -172,11 +177,14 @@ class Symbolizer::Impl {
   llvm::symbolize::LLVMSymbolizer llvm_;
   std::map<std::pair<std::string, std::uint64_t>, Stack> code_;
   std::map<std::string, bool> usable_;
+  std::vector<std::string> notes_;
   std::map<std::string, std::unique_ptr<DebugInfo>> debug_info_;
 };
 
 Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {}
 Symbolizer::~Symbolizer() = default;
+
+std::vector<std::string> Symbolizer::notes() const { return impl_->notes(); }
 
 const Stack& Symbolizer::code(const std::string& module, std::uint64_t address, const std::string& build_id) {
   return impl_->code(module, address, build_id);

@@ -475,11 +475,6 @@ void expect_benign(uintptr_t address, size_t size) {
   benign_ranges.add(address, size);
 }
 
-void remember_libraries() {
-  SpinGuard const guard(report_lock);
-  platform::read_modules();
-}
-
 void report_fork_preparing() { report_lock.lock(); }
 void report_fork_parent() { report_lock.unlock(); }
 void report_fork_child() {
