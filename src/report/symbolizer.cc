@@ -69,6 +69,7 @@ class Symbolizer::Impl {
     name_as_given(stack, module, address);
     if (stack.empty()) stack.emplace_back();
     for (Location& location : stack) {
+      count_from_named_function(location, module, address);
       location.module = module;
       location.offset = address;
     }
@@ -134,6 +135,16 @@ class Symbolizer::Impl {
       location.column = location.file.empty() ? 0 : static_cast<int>(info.Column);
     }
     return location;
+  }
+
+  // An unnamed function, such as a lambda, is part of the one it is written in: "main" of
+  // "main::$_0::operator()() const".
+  void count_from_named_function(Location& location, const std::string& module, std::uint64_t address) {
+    if (location.function_line == 0) return;
+    std::size_t const end = location.function.find("::$_");
+    if (end == std::string::npos) return;
+    auto line = debug_info(module).line_of_function(address, location.function.substr(0, end));
+    if (line && *line <= location.function_line) location.function_line = *line;
   }
 
   DebugInfo& debug_info(const std::string& module) {
