@@ -112,6 +112,8 @@ class ReportRawCommand : public Command {
     // Read by who has started us: its exit code says whether there are findings (runtime/platform/reporter.h).
     if (done_ >= 0 && report.findings.empty() && write(done_, "", 1) != 1)
       complain(fmt::format("descriptor {}: cannot be written: {}", done_, std::strerror(errno)));
+    const std::vector<std::string> unreadable = symbolizer_.notes();
+    report.notes.insert(report.notes.end(), unreadable.begin(), unreadable.end());
     return reporting_.finish_printed(report, Reporting::WhenClean::kIsSilent);
   }
 

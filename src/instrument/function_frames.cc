@@ -122,11 +122,9 @@ Constant* FunctionFrames::describe(Function& function, ArrayRef<AllocaInst*> var
                       "__dh_frame_info");
 }
 
-Value* FunctionFrames::enter(Function& function, ArrayRef<AllocaInst*> escaping) {
+Value* FunctionFrames::enter(Function& function, ArrayRef<AllocaInst*> variables,
+                             ArrayRef<AllocaInst*> sharing, FrameTable& table) {
   BasicBlock& entry = function.getEntryBlock();
-  SmallVector<AllocaInst*, 8> variables;
-  for (AllocaInst* variable : escaping)
-    if (variable->isStaticAlloca()) variables.push_back(variable);
   for (AllocaInst* variable : reverse(variables)) variable->moveBefore(entry, entry.begin());
 
   BasicBlock::iterator first = entry.begin();
@@ -138,14 +136,24 @@ Value* FunctionFrames::enter(Function& function, ArrayRef<AllocaInst*> escaping)
   Value* const return_address = builder.CreateIntrinsic(Intrinsic::returnaddress, {}, {builder.getInt32(0)});
   if (variables.empty()) return hooks_.call(builder, "__dh_enter", builder.getPtrTy(), {return_address});
 
-  auto* const type = ArrayType::get(builder.getPtrTy(), variables.size());
-  IRBuilder<> at_top(&entry, entry.begin());
-  Value* const addresses = at_top.CreateAlloca(type, nullptr, "__dh_addresses");
-  for (size_t i = 0; i < variables.size(); ++i)
-    builder.CreateStore(builder.CreatePointerBitCastOrAddrSpaceCast(variables[i], builder.getPtrTy()),
-                        builder.CreateConstInBoundsGEP2_64(type, addresses, 0, i));
+  table = FrameTable(builder, variables, sharing);
   return hooks_.call(builder, "__dh_enter_with_variables", builder.getPtrTy(),
-                     {return_address, addresses, describe(function, variables)});
+                     {return_address, table.addresses(), describe(function, variables)});
+}
+
+void FunctionFrames::begin_lives(const SharedPlaces& places, const FrameTable& table, HandedDown& handed) {
+  for (AllocaInst* variable : places.variables()) {
+    if (const auto exposures = handed.exposures_of(*variable)) {
+      for (Instruction* exposure : *exposures) table.begin(*variable, *exposure);
+      continue;
+    }
+    for (User* user : variable->users())
+      if (auto* marker = dyn_cast<LifetimeIntrinsic>(user);
+          marker && marker->getIntrinsicID() == Intrinsic::lifetime_start)
+        table.begin(*variable, *marker->getNextNode());
+  }
+  for (const SharedPlaces::SecondReturn& second : places.second_returns())
+    for (AllocaInst* variable : second.not_alive) table.not_yet(*variable, *second.after);
 }
 
 void FunctionFrames::end(StringRef hook, AllocaInst& variable, Instruction& before) {
@@ -170,7 +178,7 @@ void FunctionFrames::end_scopes(AllocaInst& kept, HandedDown& handed) {
 }
 
 void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escaping, const KeptVariables& kept,
-                               HandedDown& handed) {
+                               const FrameTable& table, HandedDown& handed) {
   SmallVector<Instruction*, 8> const leaving = exits(function);
   SmallVector<Instruction*, 4> restores;
   std::optional<DominatorTree> dominators;
@@ -178,7 +186,9 @@ void FunctionFrames::end_lives(Function& function, ArrayRef<AllocaInst*> escapin
     const bool is_kept = kept.contains(variable);
     if (is_kept) end_scopes(*variable, handed);
     const auto end_life = [&](Instruction& before) {
-      end("__dh_end_of_life", *variable, *handed.where_exposed(*variable, is_kept, before));
+      Instruction& place = *handed.where_exposed(*variable, is_kept, before);
+      end("__dh_end_of_life", *variable, place);
+      if (table.is_changing(*variable)) table.end(*variable, place);
     };
     SmallVector<Instruction*, 4> scope_ends;
     for (User* user : variable->users())
@@ -237,14 +247,26 @@ void FunctionFrames::run(Function& function, ArrayRef<AllocaInst*> escaping, con
     BasicBlock* const after = SplitEdge(invoke->getParent(), invoke->getNormalDest());
     landings.push_back(&*after->getFirstInsertionPt());
   }
+  SmallVector<AllocaInst*, 8> variables;
+  SmallVector<AllocaInst*, 8> scoped;  // a kept one has its place as long as the function
+  for (AllocaInst* variable : escaping) {
+    if (!variable->isStaticAlloca()) continue;
+    variables.push_back(variable);
+    if (!kept.contains(variable)) scoped.push_back(variable);
+  }
+  const SharedPlaces places(function, scoped, [&](const AllocaInst& variable) {
+    return handed.exposures_of(variable).has_value();
+  });
+  FrameTable table;
   // In this order, because a landing may be an exit at the same time: resume, end lives, leave.
-  Value* const frame = enter(function, escaping);
+  Value* const frame = enter(function, variables, places.variables(), table);
+  begin_lives(places, table, handed);
   for (Instruction* landing : landings) {
     IRBuilder<> builder(landing);
     builder.SetCurrentDebugLocation(location_of(*landing));
     hooks_.call(builder, "__dh_resume", {frame});
   }
-  end_lives(function, escaping, kept, handed);
+  end_lives(function, escaping, kept, table, handed);
   for (Instruction* exit : exits(function)) {
     IRBuilder<> builder(exit);
     builder.SetCurrentDebugLocation(location_of(*exit));

@@ -1,3 +1,5 @@
+#include <llvm/Analysis/ValueTracking.h>
+
 #include "instrument/module_setup.h"
 #include "instrument/sanitizer_marks.h"
 #include "instrument/testing.h"
@@ -116,6 +118,166 @@ TEST(Frames, EscapingVariablesAreDescribedAndEnd) {
   EXPECT_THAT(text, Not(HasSubstr("c\"private\\00\"")));
   EXPECT_EQ(llvm::cast<llvm::ConstantInt>(f.calls("__dh_end_of_life")[1]->getArgOperand(1))->getZExtValue(),
             80u);
+}
+
+// What is stored to a row of a function's table of variables, in order: "x", "x ended", "nothing".
+std::vector<std::string> told_of(const Instrumented& f, unsigned row) {
+  std::vector<std::string> told;
+  const llvm::Value* const addresses = f.calls("__dh_enter_with_variables")[0]->getArgOperand(1);
+  const llvm::DataLayout& layout = f.calls("__dh_enter_with_variables")[0]->getDataLayout();
+  for (const llvm::Instruction& instruction : llvm::instructions(*f.calls("__dh_leave")[0]->getFunction())) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    if (!store) continue;
+    int64_t offset = 0;
+    if (llvm::GetPointerBaseWithConstantOffset(store->getPointerOperand(), offset, layout) != addresses)
+      continue;
+    if (offset != row * 8) continue;
+    int64_t mark = 0;
+    const llvm::Value* variable =
+        llvm::GetPointerBaseWithConstantOffset(store->getValueOperand(), mark, layout);
+    if (llvm::isa<llvm::ConstantPointerNull>(variable))
+      told.push_back("nothing");
+    else
+      told.push_back(variable->getName().str() + (mark == kDhEnded ? " ended" : ""));
+  }
+  return told;
+}
+
+const std::string kMarkers = R"(
+    declare void @take(ptr)
+    declare void @llvm.lifetime.start.p0(i64, ptr)
+    declare void @llvm.lifetime.end.p0(i64, ptr)
+    )";
+
+TEST(Frames, VariablesThatMayHaveOnePlaceAreInTheTableOnlyWhileTheyLive) {
+  Instrumented f(kMarkers + R"(
+    define void @f() {
+      %x = alloca [4 x i8], align 1
+      %y = alloca [4 x i8], align 1
+      %all = alloca i32, align 4
+      call void @take(ptr %all)
+      call void @llvm.lifetime.start.p0(i64 4, ptr %x)
+      call void @take(ptr %x)
+      call void @llvm.lifetime.end.p0(i64 4, ptr %x)
+      call void @llvm.lifetime.start.p0(i64 4, ptr %y)
+      call void @take(ptr %y)
+      call void @llvm.lifetime.end.p0(i64 4, ptr %y)
+      ret void
+    })");
+  EXPECT_THAT(told_of(f, 0), ElementsAre("nothing", "x", "x ended"));
+  EXPECT_THAT(told_of(f, 1), ElementsAre("nothing", "y", "y ended"));
+  EXPECT_THAT(told_of(f, 2), ElementsAre("all"));
+  for (llvm::Instruction& instruction : f.module().getFunction("f")->getEntryBlock())
+    if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+      EXPECT_GE(variable->getAlign().value(), 2u) << "an odd address says that it has ended";
+}
+
+TEST(Frames, VariablesWhoseScopesOverlapCostNothing) {
+  Instrumented f(kMarkers + R"(
+    define void @f(i1 %c) {
+      %x = alloca i32, align 4
+      %y = alloca i32, align 4
+      %z = alloca i32, align 4
+      call void @llvm.lifetime.start.p0(i64 4, ptr %x)
+      call void @take(ptr %x)
+      br i1 %c, label %more, label %end
+    more:
+      call void @llvm.lifetime.start.p0(i64 4, ptr %y)
+      call void @take(ptr %y)
+      call void @take(ptr %z)
+      call void @llvm.lifetime.end.p0(i64 4, ptr %y)
+      br label %end
+    end:
+      call void @llvm.lifetime.end.p0(i64 4, ptr %x)
+      ret void
+    })");
+  EXPECT_THAT(told_of(f, 0), ElementsAre("x"));
+  EXPECT_THAT(told_of(f, 1), ElementsAre("y"));
+  EXPECT_THAT(told_of(f, 2), ElementsAre("z"));
+}
+
+TEST(Frames, EveryBeginningAndEveryEndOfAScopeIsTold) {
+  Instrumented f(kMarkers + R"(
+    declare void @may_throw(ptr)
+    declare i32 @__gxx_personality_v0(...)
+    define void @f(i1 %c) personality ptr @__gxx_personality_v0 {
+      %x = alloca i32, align 4
+      %y = alloca i32, align 4
+      br label %loop
+    loop:
+      call void @llvm.lifetime.start.p0(i64 4, ptr %x)
+      invoke void @may_throw(ptr %x) to label %next unwind label %pad
+    next:
+      call void @llvm.lifetime.end.p0(i64 4, ptr %x)
+      call void @llvm.lifetime.start.p0(i64 4, ptr %y)
+      call void @take(ptr %y)
+      call void @llvm.lifetime.end.p0(i64 4, ptr %y)
+      br i1 %c, label %loop, label %end
+    end:
+      ret void
+    pad:
+      %1 = landingpad { ptr, i32 } cleanup
+      call void @llvm.lifetime.end.p0(i64 4, ptr %x)
+      resume { ptr, i32 } %1
+    })");
+  EXPECT_THAT(told_of(f, 0), ElementsAre("nothing", "x", "x ended", "x ended"));
+  EXPECT_THAT(told_of(f, 1), ElementsAre("nothing", "y", "y ended"));
+}
+
+TEST(Frames, WaysThatMeetWithoutAnEndKeepNoPlaceApart) {
+  // As in code generation: an exception has ended neither.
+  Instrumented f(kMarkers + R"(
+    declare void @may_throw(ptr)
+    declare i32 @__gxx_personality_v0(...)
+    define void @f() personality ptr @__gxx_personality_v0 {
+      %x = alloca i32, align 4
+      %y = alloca i32, align 4
+      call void @llvm.lifetime.start.p0(i64 4, ptr %x)
+      invoke void @may_throw(ptr %x) to label %next unwind label %pad
+    next:
+      call void @llvm.lifetime.end.p0(i64 4, ptr %x)
+      call void @llvm.lifetime.start.p0(i64 4, ptr %y)
+      invoke void @may_throw(ptr %y) to label %end unwind label %pad
+    end:
+      call void @llvm.lifetime.end.p0(i64 4, ptr %y)
+      ret void
+    pad:
+      %1 = landingpad { ptr, i32 } cleanup
+      resume { ptr, i32 } %1
+    })");
+  EXPECT_THAT(told_of(f, 0), ElementsAre("nothing", "x", "x ended"));
+  EXPECT_THAT(told_of(f, 1), ElementsAre("nothing", "y", "y ended"));
+}
+
+TEST(Frames, AScopeThatALongJumpLeftHasNotBegunAgain) {
+  Instrumented f(kMarkers + R"(
+    declare i32 @_setjmp(ptr) returns_twice
+    define void @f(ptr %buffer) {
+      %x = alloca i32, align 4
+      %y = alloca i32, align 4
+      %outer = alloca i32, align 4
+      call void @llvm.lifetime.start.p0(i64 4, ptr %outer)
+      call void @take(ptr %outer)
+      %1 = call i32 @_setjmp(ptr %buffer) returns_twice
+      %2 = icmp eq i32 %1, 0
+      br i1 %2, label %first, label %second
+    first:
+      call void @llvm.lifetime.start.p0(i64 4, ptr %x)
+      call void @take(ptr %x)
+      call void @llvm.lifetime.end.p0(i64 4, ptr %x)
+      br label %end
+    second:
+      call void @llvm.lifetime.start.p0(i64 4, ptr %y)
+      call void @take(ptr %y)
+      call void @llvm.lifetime.end.p0(i64 4, ptr %y)
+      br label %end
+    end:
+      call void @llvm.lifetime.end.p0(i64 4, ptr %outer)
+      ret void
+    })");
+  EXPECT_THAT(told_of(f, 0), ElementsAre("nothing", "nothing", "x", "x ended"));
+  EXPECT_THAT(told_of(f, 1), ElementsAre("nothing", "nothing", "y", "y ended"));
+  EXPECT_THAT(told_of(f, 2), ElementsAre("outer"));
 }
 
 TEST(Frames, AScopeThatEndsInALoopEndsThere) {

@@ -295,7 +295,8 @@ void HandedDown::make_flags(Variable& variable, bool is_kept) {
 void HandedDown::expose(Variable& variable, const Place& place, Instruction& before,
                         AccessInstrumenter& instrumenter) {
   IRBuilder<> builder(&before);
-  Value* const is_exposed = builder.CreateLoad(builder.getInt1Ty(), variable.exposed);
+  LoadInst* const is_exposed = builder.CreateLoad(builder.getInt1Ty(), variable.exposed);
+  variable.exposures.push_back(is_exposed);
   Instruction* const end = SplitBlockAndInsertIfElse(is_exposed, before.getIterator(), /*Unreachable=*/false);
   guards_.push_back(end->getParent()->getSinglePredecessor()->getTerminator());
   builder.SetInsertPoint(end);
@@ -367,6 +368,12 @@ Instruction* HandedDown::where_exposed(const AllocaInst& variable, bool ever, In
                                                      unlikely(function_.getContext()));
   guards_.push_back(end->getParent()->getSinglePredecessor()->getTerminator());
   return end;
+}
+
+std::optional<ArrayRef<Instruction*>> HandedDown::exposures_of(const AllocaInst& variable) const {
+  const auto found = variables_.find(&variable);
+  if (found == variables_.end()) return std::nullopt;
+  return ArrayRef<Instruction*>(found->second.exposures);
 }
 
 void HandedDown::finish() {

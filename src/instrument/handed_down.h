@@ -61,6 +61,9 @@ class HandedDown {
   // `ever`, if it ever was. `before` itself for variables that were not chosen.
   llvm::Instruction* where_exposed(const llvm::AllocaInst& variable, bool ever, llvm::Instruction& before);
 
+  // The places before which a chosen variable becomes exposed; none if it was not chosen.
+  std::optional<llvm::ArrayRef<llvm::Instruction*>> exposures_of(const llvm::AllocaInst& variable) const;
+
   // The flags become values.
   void finish();
 
@@ -78,6 +81,7 @@ class HandedDown {
     llvm::SmallVector<Place, 2> releases;  // before a call
     llvm::AllocaInst* exposed = nullptr;   // flags
     llvm::AllocaInst* ever_exposed = nullptr;
+    llvm::SmallVector<llvm::Instruction*, 4> exposures;  // what asks whether it is
   };
   struct Choice {
     ArgumentMask handed = 0;

@@ -68,6 +68,8 @@ Report collect(const std::vector<RawLog>& logs, Symbolizer& symbolizer, triage::
     }
     add_statistics(report.statistics, log.statistics);
   }
+  const std::vector<std::string> unreadable = symbolizer.notes();
+  report.notes.insert(report.notes.end(), unreadable.begin(), unreadable.end());
   add_findings(report, std::move(instances), suppressions);
   return report;
 }

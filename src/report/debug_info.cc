@@ -11,6 +11,7 @@
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Object/ObjectFile.h>
 
+#include <map>
 #include <string_view>
 
 namespace deadheat::report {
@@ -185,6 +186,25 @@ class DebugInfo::Impl {
     result.file = name == nullptr ? "" : name;
     result.directory = directory == nullptr ? "" : directory;
     return result;
+  }
+
+  std::optional<int> line_of_function(std::uint64_t address, const std::string& name) {
+    llvm::DWARFCompileUnit* unit = context_ ? context_->getCompileUnitForCodeAddress(address) : nullptr;
+    if (unit == nullptr) return std::nullopt;
+    auto [functions, is_new] = functions_.try_emplace(unit);
+    if (is_new) {
+      for (const llvm::DWARFDebugInfoEntry& entry : unit->dies()) {
+        if (entry.getTag() != dwarf::DW_TAG_subprogram) continue;
+        DWARFDie const die(unit, &entry);
+        const char* const linkage_name = die.getLinkageName();
+        const char* const its_name = linkage_name != nullptr ? linkage_name : die.getShortName();
+        if (its_name == nullptr) continue;
+        if (std::uint64_t const line = die.getDeclLine(); line != 0)
+          functions->second.try_emplace(llvm::demangle(its_name), static_cast<int>(line));
+      }
+    }
+    auto const found = functions->second.find(name);
+    return found != functions->second.end() ? std::optional(found->second) : std::nullopt;
   }
 
   std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address) {
@@ -381,6 +401,7 @@ class DebugInfo::Impl {
 
   llvm::object::OwningBinary<llvm::object::ObjectFile> file_;
   std::unique_ptr<llvm::DWARFContext> context_;
+  std::map<llvm::DWARFCompileUnit*, std::map<std::string, int>> functions_;  // their first lines
 };
 
 DebugInfo::DebugInfo(const std::string& module) : impl_(std::make_unique<Impl>(module)) {}
@@ -388,6 +409,10 @@ DebugInfo::~DebugInfo() = default;
 
 std::optional<CompileUnit> DebugInfo::unit_of_code(std::uint64_t address) {
   return impl_->unit_of_code(address);
+}
+
+std::optional<int> DebugInfo::line_of_function(std::uint64_t address, const std::string& name) {
+  return impl_->line_of_function(address, name);
 }
 
 std::optional<DataDetails> DebugInfo::data(std::uint64_t start, std::uint64_t address) {

@@ -49,6 +49,8 @@ class DebugInfo {
   DebugInfo& operator=(const DebugInfo&) = delete;
 
   std::optional<CompileUnit> unit_of_code(std::uint64_t address);
+  // The first line of the function of this name, as it is demangled, in the unit of the code at an address.
+  std::optional<int> line_of_function(std::uint64_t address, const std::string& name);
   // `start`: where the variable starts; `address`: the byte that is asked for.
   std::optional<DataDetails> data(std::uint64_t start, std::uint64_t address);
   // The variable that holds this byte of the module's thread-local variables, by the symbol table.

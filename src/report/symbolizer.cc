@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace deadheat::report {
@@ -68,6 +69,7 @@ class Symbolizer::Impl {
     name_as_given(stack, module, address);
     if (stack.empty()) stack.emplace_back();
     for (Location& location : stack) {
+      count_from_named_function(location, module, address);
       location.module = module;
       location.offset = address;
     }
@@ -110,6 +112,8 @@ class Symbolizer::Impl {
     return symbol;
   }
 
+  const std::vector<std::string>& notes() const { return notes_; }
+
  private:
   static void add(std::optional<DataDetails> details, DataSymbol& symbol) {
     if (!details) return;
@@ -131,6 +135,16 @@ class Symbolizer::Impl {
       location.column = location.file.empty() ? 0 : static_cast<int>(info.Column);
     }
     return location;
+  }
+
+  // An unnamed function, such as a lambda, is part of the one it is written in: "main" of
+  // "main::$_0::operator()() const".
+  void count_from_named_function(Location& location, const std::string& module, std::uint64_t address) {
+    if (location.function_line == 0) return;
+    std::size_t const end = location.function.find("::$_");
+    if (end == std::string::npos) return;
+    auto line = debug_info(module).line_of_function(address, location.function.substr(0, end));
+    if (line && *line <= location.function_line) location.function_line = *line;
   }
 
   DebugInfo& debug_info(const std::string& module) {
@@ -161,7 +175,9 @@ class Symbolizer::Impl {
     if (!is_new) return it->second;
     auto file = llvm::object::ObjectFile::createObjectFile(module);
     if (!file) {
-      llvm::consumeError(file.takeError());
+      std::error_code const error = llvm::errorToErrorCode(file.takeError());
+      if (error == std::errc::permission_denied)
+        notes_.push_back(module + " cannot be read (permission denied): its code has no names and no lines");
       return it->second = false;
     }
     if (build_id.empty()) return true;
@@ -172,11 +188,14 @@ class Symbolizer::Impl {
   llvm::symbolize::LLVMSymbolizer llvm_;
   std::map<std::pair<std::string, std::uint64_t>, Stack> code_;
   std::map<std::string, bool> usable_;
+  std::vector<std::string> notes_;
   std::map<std::string, std::unique_ptr<DebugInfo>> debug_info_;
 };
 
 Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {}
 Symbolizer::~Symbolizer() = default;
+
+std::vector<std::string> Symbolizer::notes() const { return impl_->notes(); }
 
 const Stack& Symbolizer::code(const std::string& module, std::uint64_t address, const std::string& build_id) {
   return impl_->code(module, address, build_id);

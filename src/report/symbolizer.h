@@ -46,6 +46,10 @@ class Symbolizer {
   std::optional<DataSymbol> thread_local_data(const std::string& module, std::uint64_t offset,
                                               const std::string& build_id = "");
 
+  // For people: a line for each module that there was, but that may not be read (by the user that the program
+  // has become).
+  std::vector<std::string> notes() const;
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -27,7 +27,7 @@
 // Slow paths keep the caller's registers, so that the inlined fast path spills nothing.
 #define DH_SLOW __attribute__((preserve_most, noinline))
 
-#define DEADHEAT_ABI_VERSION 9u
+#define DEADHEAT_ABI_VERSION 10u
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shadow memory. Every aligned 8 bytes of the program (a granule) have one 16-byte cell. Cells live in chunks
@@ -95,11 +95,15 @@ typedef struct DhFrameInfo {
   uint64_t count;
 } DhFrameInfo;
 
+// Variables stand at even addresses. Of those whose scopes do not overlap, which may have one place in the
+// frame, the address is null before the scope begins, and has this bit after it has ended.
+enum { kDhEnded = 1 };
+
 typedef struct DhFrame {
   const void* return_address;  // where the function was called from
   uint32_t context;  // the runtime's: this frame's node in the tree of call stacks, 0 if not asked for yet
   uint32_t has_variables;  // that escape: otherwise the rest means nothing
-  void* const* variables;  // `info->count` addresses
+  void* const* variables;  // `info->count` addresses, kept up to date where variables have one place
   const DhFrameInfo* info;
 } DhFrame;
 

@@ -180,6 +180,9 @@ __attribute__((weak)) void dying_of(int signal);
 // --- Libraries: one may be about to be unloaded, and reports will still tell of its code. The interposer
 //     then keeps its addresses from the next one, a few times. Defined by lanes that need it.
 __attribute__((weak)) void library_closing();
+// One or more were loaded, by this thread. What a report needs to know of them may be out of reach later (a
+// program that changes its root).
+__attribute__((weak)) void libraries_loaded();
 
 // --- Annotations (deadheat/annotate.h, ThreadSanitizer's names).
 void ignore_begin(bool reads, bool writes);

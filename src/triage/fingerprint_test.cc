@@ -66,6 +66,49 @@ TEST(Fingerprint, SurvivesTheOptimisersClones) {
   EXPECT_EQ(of(clone), of(cold));
 }
 
+TEST(Fingerprint, SurvivesWhateverElseCompilersAppend) {
+  Finding c = kRace;
+  c.accesses[0].location.function = "deposit";
+  for (const char* name : {"deposit.llvm.1234567", "deposit.cold.2", "deposit.part.0.isra.3", "deposit.5",
+                           "deposit.__uniq.123", "deposit.omp_outlined.4", "deposit.specialized.1"}) {
+    Finding clone = c;
+    clone.accesses[0].location.function = name;
+    EXPECT_EQ(of(clone), of(c)) << name;
+  }
+  Finding cxx = kRace;
+  cxx.accesses[0].location.function = "deposit(int) (.specialized.1) (.cold)";
+  EXPECT_EQ(of(cxx), of(kRace));
+  // Dots that are the program's own.
+  Finding dots = kRace;
+  dots.accesses[0].location.function = "print(char const*, ...)";
+  Finding others = kRace;
+  others.accesses[0].location.function = "print(char const*, int)";
+  EXPECT_NE(of(dots), of(others));
+}
+
+TEST(Fingerprint, SurvivesTheNumbersOfLambdasAndUnnamedTypes) {
+  const auto in = [](const char* function) {
+    Finding finding = kRace;
+    finding.accesses[0].location.function = function;
+    return of(finding);
+  };
+  EXPECT_EQ(in("main::$_0::operator()() const"), in("main::$_12::operator()() const"));
+  EXPECT_NE(in("main::$_0::operator()() const"), in("other()::$_0::operator()() const"));
+  EXPECT_EQ(in("run<(lambda at a.cc:3:5)>"), in("run<(lambda at /ci/src/a.cc:30:7)>"));
+  EXPECT_NE(in("run<(lambda at a.cc:3:5)>"), in("run<int>"));
+  EXPECT_NE(in("main::$_0::operator()() const"), in("main::$_0::operator()(int) const"));
+}
+
+TEST(Fingerprint, TheLambdasOfOneFunctionAreToldApartByTheirLines) {
+  std::vector<Finding> findings(
+      2, between(at("main::$_0::operator()() const", 10, "a.cc", 12), at("main", 10, "a.cc", 20)));
+  findings[1].accesses[0].location = at("main::$_1::operator()() const", 10, "a.cc", 14);
+  const std::string alone = of(findings[1]);
+  fingerprint(findings);
+  EXPECT_NE(findings[0].fingerprint, findings[1].fingerprint);
+  EXPECT_EQ(findings[1].fingerprint, alone) << "whether or not the other was found";
+}
+
 TEST(Fingerprint, DiffersByFunctionFileLineAndKind) {
   std::vector<Finding> others(4, kRace);
   others[0].accesses[0].location.function = "withdraw(int)";

@@ -474,6 +474,25 @@ int main(void) {
   return pthread_join(thread, 0);
 }
 """
+# A lambda that is never called takes the first number, unless the optimiser comes before.
+LAMBDAS = """#include <thread>
+int a, b;
+inline void add(int &to) { to++; }
+static void elsewhere() {
+  auto none = [count = 0]() mutable { count++; };
+  auto first = [] { add(a); };
+  auto second = [] { b++; };
+  std::thread w(first), x(first), y(second), z(second);
+  w.join(), x.join(), y.join(), z.join();
+}
+int main() {
+  auto unused = [count = 0]() mutable { count++; };
+  std::thread x([] { a++; });
+  a++;
+  x.join();
+  elsewhere();
+}
+"""
 CLEAN = "int main(int argc, char **argv) { (void)argv; return argc - 1; }\n"
 
 
@@ -527,6 +546,21 @@ class CheckForReal(CliTest):
         self.assertEqual(self.deadheat("check", "--suppressions", "known.txt", "--json", "o.json", "one_place.c"), 66)
         names = {v["name"] for v in self.read_json("o.json")["findings"][0]["variables"]}
         self.assertEqual(names, {"unknown", "many"})
+
+    def test_fingerprints_survive_levels_folders_and_edits_elsewhere(self):
+        os.mkdir(self.path("moved"))
+        moved = LAMBDAS.replace("static void", "// A comment.\n\nstatic void").replace("int a, b;", "int a, b;\n\nauto other = [] {};")
+        seen = set()
+        for source, text in (("lambdas.cc", LAMBDAS), ("moved/lambdas.cc", moved)):
+            self.write(source, text)
+            for flags in ("-O0", "-O1", "-O2", "-O3", "-O2 -flto"):
+                self.assertEqual(self.deadheat("check", "--json", "o.json", "--cflags", "-g " + flags, source), 66)
+                findings = self.read_json("o.json")["findings"]
+                prints = frozenset(f["fingerprint"] for f in findings)
+                self.assertEqual(len(prints), len(findings), (source, flags))
+                self.assertEqual(len(findings), 3, (source, flags))
+                seen.add(prints)
+        self.assertEqual(len(seen), 1, seen)
 
     def test_arguments_that_are_not_utf8(self):
         self.write("one_place.c", ONE_PLACE)

@@ -9,6 +9,7 @@ The quick ones run in `make test`, all of them in `make test-failures`. The last
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,6 +126,66 @@ class Reports(Case):
             with self.subTest(words=words):
                 self.expect(deadheat_run(build("closes.c"), *words), FINDINGS, 1)
         self.assertEqual(mine.read_bytes(), b"")
+
+    def expect_names(self, outcome, name="raced", file="racer.h"):
+        self.expect(outcome, FINDINGS, 1)
+        finding = outcome.findings[0]
+        self.assertEqual(finding["variable"].get("name"), name, outcome)
+        for access in finding["accesses"]:
+            self.assertEqual(os.path.basename(access["location"].get("file", "")), file, outcome)
+            self.assertTrue(access["location"].get("function"), outcome)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may change its root")
+    def test_program_leaves_its_root(self):
+        root = WORK / "root"
+        root.mkdir(exist_ok=True)
+        root.chmod(0o755)
+        library = build("library.c", "-shared", "-fPIC", name="library.so")
+        for flags in ((), ("-static",)):
+            program = build("roots.c", *flags)
+            for words in (("root", root), ("root", root, "user"), ("root", root, "fork"), ("fork", "root", root, "user"), ("user",)):
+                with self.subTest(flags=flags, words=words):
+                    self.expect_names(deadheat_run(program, *words))
+        with self.subTest("a library loaded before"):
+            self.expect_names(deadheat_run(build("roots.c"), "load", library, "root", root))
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may unmount /proc")
+    def test_program_without_proc(self):
+        library = build("library.c", "-shared", "-fPIC", name="library.so")
+        program = build("roots.c")
+        outcome = deadheat_run(program, "proc")
+        if outcome.document["program"]["exit"] == 9:
+            self.skipTest("mounts cannot be changed here")
+        self.expect_names(outcome)
+        self.expect_names(deadheat_run(program, "proc", "load", library))
+        # And where there was none to begin with, the loader knows.
+        without = ["unshare", "-m", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
+        self.expect_names(deadheat_run("sh", "-c", "umount -l /proc && exec " + str(program), before=["unshare", "-m"]))
+        self.expect_names(deadheat_run(program, "load", library, before=without))
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may become somebody else")
+    def test_program_that_may_not_read_itself_any_more(self):
+        folder = WORK / "private"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        program = shutil.copy(build("roots.c"), folder)
+        process = subprocess.run([program, "user"], capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertEqual(process.returncode, FINDINGS, process)
+        # Or not even the tool.
+        self.assertRegex(process.stderr, f"{program} cannot be read|the deadheat program cannot be reached")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may change its root")
+    def test_program_that_left_its_root_without_deadheat_run(self):
+        root = WORK / "root"
+        root.mkdir(exist_ok=True)
+        for words in (("root", root), ("root", root, "user"), ("root", root, "all")):
+            with self.subTest(words=words):
+                process = subprocess.run([str(build("roots.c")), *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT)
+                self.assertEqual(process.returncode, FINDINGS, process)
+                lines = [line for line in process.stderr.splitlines() if line.startswith("deadheat: ")]
+                self.assertEqual(len(lines), 1, process.stderr)
+                self.assertIn("root", lines[0])
+                self.assertIn('"t":"race"', process.stderr)
+                self.assertIn(str(build("roots.c")), process.stderr)  # the module, for whoever wants to look by hand
 
     def test_standard_input_and_output_pass_through(self):
         outcome = deadheat_run(build("streams.c"), "echo", stdin="one\ntwo\n")

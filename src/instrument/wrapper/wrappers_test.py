@@ -112,6 +112,78 @@ class Wrappers(unittest.TestCase):
         self.build("r.o", "-o", "a.out")
         self.assertEqual(self.report_of()[0], 66)
 
+    def test_of_locals_that_have_one_place_the_one_that_is_meant_is_named(self):
+        (self.folder / "slots.c").write_text(
+            """\
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+static atomic_int turn;
+static pthread_t other, later;
+static void await_turn(int n) {
+  while (atomic_load_explicit(&turn, memory_order_relaxed) < n) usleep(100);
+}
+static void step(void) { atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed); }
+static void *add(void *at) {
+  await_turn(1);
+  ((long *)at)[2]++;
+  step();
+  return 0;
+}
+// After the scope.
+static void *add_late(void *at) {
+  await_turn(3);
+  ((long *)at)[2]++;
+  step();
+  return 0;
+}
+static void *add_later(void *at) {
+  await_turn(4);
+  ((long *)at)[2]++;
+  return 0;
+}
+static long *volatile known;
+__attribute__((noinline)) static void use(long *at) { (known = at)[5]++; }
+int main(void) {
+  {
+    long first_one[6] = {0};
+    use(first_one);
+  }
+  for (int i = 0; i < 2; i++) {
+    long second_one[6] = {0};
+    use(second_one);
+  }
+  {
+    long third_one[6] = {0};
+    use(third_one);
+    pthread_create(&other, 0, add, third_one);
+    third_one[2]++;
+    step();
+    pthread_join(other, 0);
+  }
+  {
+    long outlived[60] = {0};
+    use(outlived);
+    pthread_create(&other, 0, add_late, outlived + 30);
+    pthread_create(&later, 0, add_later, outlived + 30);
+  }
+  step();
+  pthread_join(other, 0);
+  pthread_join(later, 0);
+  return 0;
+}
+"""
+        )
+        for level in ("-O0", "-O1", "-O2", "-O3"):
+            with self.subTest(level):
+                self.build(level, "-g", "slots.c", "-o", "a.out", "-pthread")
+                code, report = self.report_of()
+                self.assertEqual(code, 66, report)
+                self.assertIn("data race on third_one", report)
+                self.assertIn("data race on outlived", report)
+                self.assertNotIn("data race on first_one", report)
+                self.assertNotIn("data race on second_one", report)
+
     def test_every_switch_off_finds_the_same(self):
         self.assert_race("-O2", "--deadheat-opt=-all,+inline")
         for switch in ("escape", "readwrite", "dominated", "neighbours", "loops", "syncfree", "scopes", "inline", "direct"):

@@ -96,6 +96,23 @@ Objects* loaded_objects() {
   if (objects != nullptr) dl_iterate_phdr(collect, objects);
   return objects;
 }
+
+// Most calls open what is open already. REQUIRES: loader_lock.
+void tell_of_new_libraries() {
+  if (&lane::libraries_loaded == nullptr) return;
+  static unsigned long long told;
+  unsigned long long loaded = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* count) {
+        *static_cast<unsigned long long*>(count) = info->dlpi_adds;
+        return 1;
+      },
+      &loaded);
+  if (loaded == told) return;
+  told = loaded;
+  lane::libraries_loaded();
+}
+
 // Nothing is mapped at these addresses any more, and nothing will be. Not for ever more of them: a program
 // that reloads its plugins has an address space to lose, and memory for ever new call stacks.
 void keep_from_others(const Range& range) {
@@ -132,6 +149,7 @@ INTERPOSE(void*, dlopen, const char* file, int mode) {
   }
   loader_lock.lock();
   void* const handle = REAL(dlopen)(file, mode);
+  tell_of_new_libraries();
   lane::acquire(&loader_order);
   lane::release(&loader_order);
   loader_lock.unlock();
@@ -146,6 +164,7 @@ INTERPOSE(void*, dlmopen, Lmid_t space, const char* file, int mode) {
   }
   loader_lock.lock();
   void* const handle = REAL(dlmopen)(space, file, mode);
+  tell_of_new_libraries();
   lane::acquire(&loader_order);
   lane::release(&loader_order);
   loader_lock.unlock();

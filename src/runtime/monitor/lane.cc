@@ -36,6 +36,7 @@ void initialise() {
   platform::raw_log_is_of("monitor");
   threads_initialise();
   platform::raw_log_ask_for_suppressions();
+  platform::remember_modules();
   if (platform::options().log != nullptr) {
     // At once, so that whoever asked for the log knows that this program is monitored.
     platform::Text nothing;
@@ -312,6 +313,8 @@ void ignore_end(bool reads, bool writes) {
 // Releases stop monitors even if the program wants them ignored: what is ignored can only be missed.
 void ignore_sync_begin() {}
 void ignore_sync_end() {}
+
+void libraries_loaded() { platform::remember_modules(); }
 
 void benign_race(const volatile void* address, size_t size, const char*, Pc) {
   expect_benign(reinterpret_cast<uintptr_t>(address), size);

@@ -1,14 +1,19 @@
 #include "runtime/platform/modules.h"
 
 #include <elf.h>
+#include <link.h>
 #include <sys/auxv.h>
 
 #include "runtime/platform/memory.h"
+#include "runtime/platform/signal_mask.h"
+#include "runtime/platform/spinlock.h"
 #include "runtime/platform/syscalls.h"
 
 namespace deadheat::platform {
 namespace {
 
+// Innermost of all: whoever holds it waits for nobody.
+Spinlock lock;
 constexpr unsigned kMaxModules = 4096;
 Module* modules;
 unsigned module_count;
@@ -23,6 +28,7 @@ bool same(const char* a, const char* b) {
 class MapsReader {
  public:
   MapsReader() : fd_(static_cast<int>(sys_open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0))) {}
+  bool is_open() const { return fd_ >= 0; }
   ~MapsReader() {
     if (fd_ >= 0) sys_close(fd_);
   }
@@ -36,6 +42,7 @@ class MapsReader {
         have_ = static_cast<unsigned>(n);
         at_ = 0;
       }
+      // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): the kernel has written it.
       char const c = buffer_[at_++];
       if (c == '\n') break;
       if (length + 1 < max) line[length++] = c;
@@ -95,11 +102,49 @@ uintptr_t image_end(uintptr_t begin, uintptr_t bias) {
   return last;
 }
 
-}  // namespace
+uint64_t parse_decimal(const char** p) {
+  uint64_t value = 0;
+  for (; **p >= '0' && **p <= '9'; ++*p) value = value * 10 + static_cast<uint64_t>(**p - '0');
+  return value;
+}
 
-unsigned read_modules() {
+bool is_deleted(const char* path) {
+  static const char kMark[] = " (deleted)";
+  size_t length = 0;
+  while (path[length] != '\0') ++length;
+  return length >= sizeof kMark && same(path + length - (sizeof kMark - 1), kMark);
+}
+
+// A file that is there no more is another module: what its path names now is not what is mapped. But a path
+// that only reads differently, because the program has another root now, is the one that is known.
+bool is_of(const Module& module, const char* path, uint64_t device, uint64_t number) {
+  return same(module.path, path) ||
+         (number != 0 && module.device == device && module.number == number && !is_deleted(path));
+}
+
+Module* known_module(uintptr_t begin, const char* path, uint64_t device, uint64_t number) {
+  for (unsigned i = 0; i < module_count; ++i) {
+    if (is_of(modules[i], path, device, number) && begin >= modules[i].begin &&
+        begin - modules[i].begin < (uintptr_t{1} << 31))
+      return &modules[i];
+  }
+  return nullptr;
+}
+
+void make_list() {
   if (modules == nullptr) modules = static_cast<Module*>(allocate(kMaxModules * sizeof(Module)));
+}
+
+// Whoever looks without the lock sees all of it or nothing.
+void add(const Module& module) {
+  modules[module_count] = module;
+  __atomic_store_n(&module_count, module_count + 1, __ATOMIC_RELEASE);
+}
+
+// False if there is no /proc.
+bool read_maps() {
   MapsReader maps;
+  if (!maps.is_open()) return false;
   char line[4352];
   // A module is a file with an executable mapping, which follows the one of its beginning. Other mapped files
   // are data: they are not looked into, since one that was cut short would fault.
@@ -115,16 +160,15 @@ unsigned read_modules() {
     bool const executable = *p != '\0' && p[1] != '\0' && p[2] == 'x';
     p += 5;
     uint64_t const offset = parse_hex(&p);
+    ++p;
+    uint64_t const major = parse_hex(&p);
+    ++p;
+    uint64_t const device = major << 32 | parse_hex(&p);
+    ++p;
+    uint64_t const number = parse_decimal(&p);
     while (*p != '\0' && *p != '/') ++p;
     if (*p != '/') continue;
-    Module* known = nullptr;
-    for (unsigned i = 0; i < module_count && known == nullptr; ++i) {
-      if (same(modules[i].path, p) && begin >= modules[i].begin &&
-          begin - modules[i].begin < (uintptr_t{1} << 31)) {
-        known = &modules[i];
-      }
-    }
-    if (known != nullptr) {
+    if (Module* const known = known_module(begin, p, device, number)) {
       if (end > known->end) known->end = end;
       continue;
     }
@@ -137,14 +181,77 @@ unsigned read_modules() {
     if (!executable || !same(candidate, p) || module_count == kMaxModules) continue;
     uintptr_t const bias = load_bias(candidate_begin);
     uintptr_t const last = image_end(candidate_begin, bias);
-    modules[module_count++] = {bias, candidate_begin, last > end ? last : end, keep(p)};
+    add({bias, candidate_begin, last > end ? last : end, keep(p), device, number});
   }
+  return true;
+}
+
+const char* absolute(const char* path) {
+  if (path[0] == '/') return keep(path);
+  char folder[4096];
+  long const size = syscall6(SYS_getcwd, reinterpret_cast<long>(folder), sizeof folder);
+  if (size <= 0 || folder[0] != '/') return keep(path);
+  size_t length = 0;
+  while (path[length] != '\0') ++length;
+  auto const folder_length = static_cast<size_t>(size) - 1;
+  auto* const kept = static_cast<char*>(allocate(folder_length + length + 2));
+  copy(kept, folder, folder_length);
+  kept[folder_length] = '/';
+  copy(kept + folder_length + 1, path, length + 1);
+  return kept;
+}
+
+int add_loaded(dl_phdr_info* info, size_t, void*) {
+  uintptr_t begin = UINTPTR_MAX;
+  uintptr_t end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    uintptr_t const from = info->dlpi_addr + segment.p_vaddr;
+    if (from < begin) begin = from;
+    if (from + segment.p_memsz > end) end = from + segment.p_memsz;
+  }
+  begin &= ~uintptr_t{4095};
+  const char* path = info->dlpi_name;
+  // Only the executable has no name: this is what it was started by.
+  if (path == nullptr || path[0] == '\0') path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  bool has_folder = false;
+  for (const char* p = path; p != nullptr && *p != '\0'; ++p) has_folder |= *p == '/';
+  if (!has_folder || end == 0 || module_count == kMaxModules) return 0;  // of the kernel's, without a file
+  SpinGuard const guard(lock);
+  const char* const full = absolute(path);
+  if (known_module(begin, full, 0, 0) == nullptr) add({info->dlpi_addr, begin, end, full, 0, 0});
+  return 0;
+}
+
+}  // namespace
+
+unsigned read_modules() {
+  SpinGuard const guard(lock);
+  make_list();
+  read_maps();
   return module_count;
 }
 
+void remember_modules() {
+  // A handler that reports would wait for what this thread holds.
+  uint64_t mask = 0;
+  block_all_signals(&mask);
+  bool is_read;
+  {
+    SpinGuard const guard(lock);
+    make_list();
+    is_read = read_maps();
+  }
+  if (!is_read) dl_iterate_phdr(add_loaded, nullptr);
+  set_signal_mask(mask);
+}
+
+void modules_fork_child() { lock.reset(); }
+
 const Module* module_at(uintptr_t address) {
   // The newest first: a library may have been loaded where another was before.
-  for (unsigned i = module_count; i-- > 0;) {
+  for (unsigned i = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE); i-- > 0;) {
     if (address >= modules[i].begin && address < modules[i].end) return &modules[i];
   }
   return nullptr;

@@ -1,7 +1,9 @@
 // The executable and the shared libraries in this process, as a report needs them.
 //
 // Read from /proc/thread-self/maps, not from the dynamic loader: its lock may be held by a thread that waits
-// for us.
+// for us. A program may lose /proc, or its root, before there is anything to report; so the list is read when
+// the program starts and when it has loaded a library, and what was known is kept. Where there is no /proc
+// from the start, it is read from the loader, at these times only.
 #pragma once
 
 #include <stddef.h>
@@ -14,10 +16,17 @@ struct Module {
   uintptr_t begin;
   uintptr_t end;
   const char* path;
+  // Which file that was; 0 if it is not known.
+  uint64_t device;
+  uint64_t number;
 };
 
 // Reads the list anew; paths stay valid. Returns how many modules there are.
 unsigned read_modules();
+// The same where the loader may be asked as well. REQUIRES: no lock is held that anybody may take who has the
+// loader's.
+void remember_modules();
+void modules_fork_child();
 const Module* module_at(uintptr_t address);
 const Module& module_number(unsigned index);
 

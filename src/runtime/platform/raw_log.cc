@@ -42,9 +42,42 @@ long kept_away(long fd) {
   return high;
 }
 
+// The folder of the log, held open, so that a process whose root has changed can have a log as well: the
+// children of a daemon. The program may have closed it, or have something else in its place.
+int folder_fd = -1;
+FileId folder_file;
+
+const char* hold_folder(const char* log) {
+  const char* name = log;
+  for (const char* p = log; *p != '\0'; ++p)
+    if (*p == '/') name = p + 1;
+  if (folder_fd >= 0 && file_behind(folder_fd) == folder_file) return name;
+  Text folder;
+  for (const char* p = log; p != name; ++p) folder.append_char(*p);
+  if (name == log) folder.append_char('.');
+  long const fd = sys_open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (failed(fd)) return nullptr;
+  FileId const found = file_behind(static_cast<int>(fd));
+  if (folder_file == FileId{} || folder_file == found) {
+    folder_fd = static_cast<int>(kept_away(fd));
+    folder_file = found;
+    return name;
+  }
+  sys_close(static_cast<int>(fd));  // another one has that name now
+  return nullptr;
+}
+
 long open_log_file(Text& path, int flags) {
   path.append("%s.%d", options().log, sys_getpid());
-  long const fd = sys_open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0600);
+  flags |= O_WRONLY | O_APPEND | O_CLOEXEC;
+  long fd = -ENOENT;
+  if (const char* const name = hold_folder(options().log)) {
+    Text in_folder;
+    in_folder.append("%s.%d", name, sys_getpid());
+    fd = syscall6(SYS_openat, folder_fd, reinterpret_cast<long>(in_folder.c_str()), flags, 0600);
+  } else {
+    fd = sys_open(path.c_str(), flags, 0600);
+  }
   return failed(fd) ? fd : kept_away(fd);
 }
 bool failed_to_write;
@@ -92,7 +125,9 @@ void open_log() {
     reporter.done = static_cast<int>(kept_away(reporter.done));
     log_fd = reporter.pipe;
   } else {
-    warn("the deadheat program was not found; findings follow unsymbolised (DEADHEAT_OPTIONS=tool=PATH)");
+    warn(
+        "the deadheat program cannot be reached (not installed, or the program has changed its root or its "
+        "user); findings follow unsymbolised (deadheat run, or DEADHEAT_OPTIONS=tool=PATH)");
     log_fd = 2;
   }
   log_file = file_behind(log_fd);
@@ -165,6 +200,7 @@ bool raw_log_finish() {
 void raw_log_fork_child() {
   // The child has a log of its own, opened when it has something to say.
   modules_written = 0;
+  modules_fork_child();
   if (log_fd >= 0 && !is_still_ours()) {
     reporter = {};
   } else if (reporter.pipe >= 0) {

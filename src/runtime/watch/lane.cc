@@ -72,6 +72,7 @@ void initialise() {
   platform::raw_log_is_of("watch");
   threads_initialise();
   platform::raw_log_ask_for_suppressions();
+  platform::remember_modules();
   if (platform::options().log != nullptr) {
     // At once, so that whoever asked for the log knows that this program is watched.
     platform::Text nothing;
@@ -703,7 +704,8 @@ void ignore_sync_end() {
   }
 }
 
-void library_closing() { remember_libraries(); }
+void library_closing() { platform::remember_modules(); }
+void libraries_loaded() { platform::remember_modules(); }
 
 void benign_race(const volatile void* address, size_t size, const char*, Pc) {
   expect_benign(number(address), size);

@@ -198,34 +198,52 @@ struct StackSearch {
   uintptr_t address;
   const Thread* owner;
   const DhFrameInfo* frame;
-  unsigned variable;
+  const DhVariableInfo* variable;
   uintptr_t variable_address;
+  bool is_alive;   // the variable found: nothing else can be meant then
+  bool is_unsure;  // its life has ended, and others have had its place
 };
+
+bool is_same_text(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+void search_frame(const DhFrame& frame, const Thread* thread, StackSearch* s) {
+  const DhFrameInfo* const info = frame.info;
+  for (unsigned i = 0; i < info->count && !s->is_alive; ++i) {
+    uint64_t at = 0;
+    if (!peek(reinterpret_cast<uintptr_t>(&frame.variables[i]), sizeof at, &at)) return;
+    bool const is_alive = (at & kDhEnded) == 0;
+    at &= ~uint64_t{kDhEnded};
+    const DhVariableInfo& variable = info->variables[i];
+    if (s->address < at || s->address - at >= variable.size) continue;
+    // The same one again is a scope that the compiler has made two of.
+    if (!is_alive && s->frame != nullptr) {
+      s->is_unsure |= s->variable->line != variable.line || !is_same_text(s->variable->name, variable.name);
+      continue;
+    }
+    s->owner = thread;
+    s->frame = info;
+    s->variable = &variable;
+    s->variable_address = at;
+    s->is_alive = is_alive;
+    if (is_alive) s->is_unsure = false;
+  }
+}
 
 void search_stack(const Thread* thread, StackSearch* s) {
   bool const is_owner = s->address >= thread->stack_low && s->address < thread->stack_high;
   // A fiber's stack is wherever the program has put it: only its frames know.
-  if (s->frame != nullptr || (!is_owner && !thread->fiber)) return;
+  if (s->is_alive || (!is_owner && !thread->fiber)) return;
   if (is_owner) s->owner = thread;
   if (thread->frames == nullptr) return;
   // The owner may be running: its frames are read as they are, and believed only if they make sense.
   const DhHot* const hot = thread->hot;
   const DhFrame* const end = hot != nullptr ? hot->next_frame : thread->suspended_at;
   if (end < thread->frames || end > thread->frames_end) return;
-  for (const DhFrame* f = end; f-- > thread->frames;) {
-    const DhFrameInfo* const info = f->info;
-    if (f->has_variables == 0 || info == nullptr) continue;
-    for (unsigned i = 0; i < info->count; ++i) {
-      uint64_t at = 0;
-      if (!peek(reinterpret_cast<uintptr_t>(&f->variables[i]), sizeof at, &at)) break;
-      if (s->address >= at && s->address - at < info->variables[i].size) {
-        s->owner = thread;
-        s->frame = info;
-        s->variable = i;
-        s->variable_address = at;
-        return;
-      }
-    }
+  for (const DhFrame* f = end; f-- > thread->frames && !s->is_alive;) {
+    if (f->has_variables != 0 && f->info != nullptr) search_frame(*f, thread, s);
   }
 }
 
@@ -246,7 +264,7 @@ void search_thread_locals(const Thread* thread, ThreadLocalSearch* s) {
 // `freed`: the earlier access was its end.
 void append_variable(Text& text, uintptr_t address, bool freed) {
   text.append("\"var\":{");
-  StackSearch search{address, nullptr, nullptr, 0, 0};
+  StackSearch search{address, nullptr, nullptr, nullptr, 0, false, false};
   ThreadLocalSearch locals{address, nullptr, 0};
   with_live_threads([&](const Thread* first, uint32_t, uint32_t) {
     for (const Thread* t = first; t != nullptr; t = t->next_live) {
@@ -272,8 +290,11 @@ void append_variable(Text& text, uintptr_t address, bool freed) {
   }
   if (search.owner != nullptr) {
     text.append("\"kind\":\"stack\",\"thread\":%u", search.owner->info->id);
-    if (search.frame != nullptr) {
-      const DhVariableInfo& v = search.frame->variables[search.variable];
+    if (search.is_unsure) {
+      text.append(",\"function\":");
+      text.append_json_string(search.frame->function);
+    } else if (search.frame != nullptr) {
+      const DhVariableInfo& v = *search.variable;
       text.append(",\"addr\":\"0x%lx\",\"size\":%u,\"name\":", search.variable_address, v.size);
       text.append_json_string(v.name);
       text.append(",\"function\":");
@@ -452,11 +473,6 @@ void write_end(int status) {
 void expect_benign(uintptr_t address, size_t size) {
   SpinGuard const guard(report_lock);
   benign_ranges.add(address, size);
-}
-
-void remember_libraries() {
-  SpinGuard const guard(report_lock);
-  platform::read_modules();
 }
 
 void report_fork_preparing() { report_lock.lock(); }

@@ -14,9 +14,6 @@ void report_fork_preparing();
 void report_fork_parent();
 void report_fork_child();
 
-// A library is about to be unloaded: its code can be told of later, too.
-void remember_libraries();
-
 // A race on these bytes is benign: the program says so.
 void expect_benign(uintptr_t address, size_t size);
 
