@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
+#include "instrument/function_lines.h"
 #include "instrument/hooks.h"
 #include "instrument/library_caches.h"
 #include "instrument/library_waits.h"
@@ -28,6 +29,7 @@ bool is_excluded(const Function& function) {
 void mark_instrumented(Function& function) { function.addFnAttr(kInstrumented); }
 
 PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
+  keep_function_lines(module);
   for (Function& function : module) {
     if (function.isDeclaration()) continue;
     if (function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) ||

@@ -18,8 +18,9 @@ struct Location {
   int line = 0;
   int column = 0;
   std::string function;
-  int function_line = 0;  // where the function starts, or the one that an unnamed one is written in; 0 if
-                          // unknown: what a line is measured from in a fingerprint
+  // Where the function starts, or the one that an unnamed one is written in; 0 if unknown. What a line is
+  // measured from in a fingerprint.
+  int function_line = 0;
   std::string module;        // path of the executable or shared library
   std::uint64_t offset = 0;  // the address within the module, as its file on disk numbers it
   std::string place;         // a trace's place, when there is no source

@@ -190,6 +190,7 @@ const char* absolute(const char* path) {
   if (path[0] == '/') return keep(path);
   char folder[4096];
   long const size = syscall6(SYS_getcwd, reinterpret_cast<long>(folder), sizeof folder);
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the kernel has written it.
   if (size <= 0 || folder[0] != '/') return keep(path);
   size_t length = 0;
   while (path[length] != '\0') ++length;
