@@ -380,7 +380,7 @@ TEST(Reader, ItemsThatCannotBeAreRefusedWithTheirPosition) {
   const std::string many(12, '\xff');
   const BadStream kStreams[] = {
       {"tag 15", bytes({15}), "expected an item's tag, found 15"},
-      {"coded sequencer of kind 21", bytes({13, 0, 21, 0, 0}), "expected a kind of sequencer, found 21"},
+      {"coded sequencer of kind 22", bytes({13, 0, 22, 0, 0}), "expected a kind of sequencer, found 22"},
       {"coded sequencer with a long number", bytes({13, 0xf0}) + many + many + many,
        "expected numbers of 64 bits"},
       {"coded sequencer above 64 bits",
@@ -392,7 +392,7 @@ TEST(Reader, ItemsThatCannotBeAreRefusedWithTheirPosition) {
       {"a long run", bytes({0xf0}) + many, "expected numbers of 64 bits"},
       {"a run above 64 bits", bytes({0xf0}) + std::string(9, '\xff') + "\x01" + "x",
        "expected numbers of 64 bits"},
-      {"sequencer of kind 21", bytes({4, 21, 0, 0, 0, 0, 0, 0, 0}), "expected a kind of sequencer, found 21"},
+      {"sequencer of kind 22", bytes({4, 22, 0, 0, 0, 0, 0, 0, 0}), "expected a kind of sequencer, found 22"},
       {"sequencer of kind 47", bytes({4, 47, 0, 0, 0, 0, 0, 0, 0}), "expected a kind of sequencer, found 47"},
       {"same number twice", bytes({4, 0, 5, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0}),
        "expected a sequencer's number above 5, found 5"},
