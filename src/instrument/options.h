@@ -41,7 +41,13 @@ struct Options {
   std::bitset<static_cast<size_t>(Optimisation::kCount)> enabled =
       std::bitset<static_cast<size_t>(Optimisation::kCount)>().set();
 
-  bool is_on(Optimisation optimisation) const { return enabled[static_cast<size_t>(optimisation)]; }
+  bool is_on(Optimisation optimisation) const {
+    // What is handed down leaves no records behind, and its life needs no end, because its checks are left
+    // out as those of private memory are.
+    if (optimisation == Optimisation::kHanded && !enabled[static_cast<size_t>(Optimisation::kEscape)])
+      return false;
+    return enabled[static_cast<size_t>(optimisation)];
+  }
 };
 
 // Applies a list of switches (`-dominated,+loops,-all`) to `options`.
