@@ -106,7 +106,7 @@ class Locations {
 
  private:
   static constexpr unsigned kGranules = 512;  // of 8 bytes in a page
-  static constexpr std::uint64_t kPageBytes = kGranules * 8;
+  static constexpr std::uint64_t kPageBytes = std::uint64_t{kGranules} * 8;
   static constexpr std::uint32_t kSplit = 1u << 31;
   static constexpr std::uint32_t kSeveral = ~std::uint32_t{0};
   static bool is_split(std::uint32_t first) { return (first & kSplit) != 0; }

@@ -278,8 +278,8 @@ Result<std::vector<RawLog>> read_raw_file(const std::string& path) {
   if (!file) return Error{path + ": cannot be read: " + std::strerror(errno)};
   RawParser parser;
   char buffer[1 << 16];
-  std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0) parser.feed({buffer, count});
+  while (std::feof(file.get()) == 0 && std::ferror(file.get()) == 0)
+    parser.feed({buffer, std::fread(buffer, 1, sizeof buffer, file.get())});
   if (std::ferror(file.get())) return Error{path + ": cannot be read: " + std::strerror(errno)};
   return std::move(parser).take();
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ bool read_file(const std::string& path, std::string& contents) {
   FILE* file = std::fopen(path.c_str(), "re");
   if (!file) return false;
   char buffer[1 << 16];
-  for (size_t got; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) contents.append(buffer, got);
+  while (std::feof(file) == 0 && std::ferror(file) == 0)
+    contents.append(buffer, std::fread(buffer, 1, sizeof buffer, file));
   const bool complete = std::ferror(file) == 0;
   std::fclose(file);
   return complete;
@@ -97,11 +99,9 @@ int fail(const std::string& program, const std::string& message) {
   return kWrongUsage;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int compile(const std::vector<std::string>& words) {
   Environment environment;
-  environment.program = base_name(argc > 0 ? argv[0] : "deadheat-cc");
+  environment.program = base_name(words.empty() ? "deadheat-cc" : words[0]);
   environment.clang = find_clang();
   environment.library_folder = find_library_folder();
   environment.mode_variable = variable("DEADHEAT_MODE");
@@ -116,8 +116,7 @@ int main(int argc, char** argv) {
                                : "DEADHEAT_CLANG=" + chosen + ": expected an executable, found none");
   }
 
-  Result<Command> command =
-      make_command(environment, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  Result<Command> command = make_command(environment, {words.begin() + (words.empty() ? 0 : 1), words.end()});
   if (!command.ok()) return fail(environment.program, command.error().message);
   if (!command->plugin_options.empty()) setenv("DEADHEAT_PLUGIN_OPTIONS", command->plugin_options.c_str(), 1);
   std::vector<char*> arguments;
@@ -125,4 +124,15 @@ int main(int argc, char** argv) {
   arguments.push_back(nullptr);
   execvp(environment.clang.c_str(), arguments.data());
   return fail(environment.program, environment.clang + ": cannot be run: " + std::strerror(errno));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return compile({argv, argv + argc});
+  } catch (const std::exception& fault) {  // no memory
+    std::fprintf(stderr, "deadheat-cc: %s\n", fault.what());
+    return kWrongUsage;
+  }
 }

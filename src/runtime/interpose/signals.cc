@@ -39,6 +39,7 @@ namespace {
 
 constexpr int kSignals = 65;
 
+// REQUIRES: a signal. NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift): callers have looked
 constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
 
 constexpr uint64_t kFaults =
@@ -59,6 +60,7 @@ struct Action {
 
 // Written under `actions_lock` with signals blocked; read by handlers at any time, so in the manner of a
 // sequence lock.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order in which they are explained
 struct Slot {
   uint32_t sequence;  // odd while being written
   bool ours;          // the kernel calls us
@@ -218,6 +220,7 @@ long sys_sigaltstack(const stack_t* wanted, stack_t* old) {
 __attribute__((noinline)) bool call_on_alternate_stack() {
   stack_t stack;
   if (platform::failed(sys_sigaltstack(nullptr, &stack))) return false;
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the kernel has filled it
   if ((stack.ss_flags & (SS_DISABLE | SS_ONSTACK)) != 0) return false;
   constexpr int kAutodisarm = static_cast<int>(1u << 31);
   bool const disarms = (stack.ss_flags & kAutodisarm) != 0;

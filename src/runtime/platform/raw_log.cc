@@ -24,6 +24,7 @@ bool opened;
 struct FileId {
   uint64_t device = 0;
   uint64_t number = 0;
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the kernel has filled them
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 FileId log_file;
