@@ -36,7 +36,8 @@ class ReportRawCommand : public Command {
   void add_options(CLI::App& app) override {
     app.add_option("INPUT", input_, "number of an open file descriptor, a file, or - for standard input")
         ->required();
-    app.add_option("--done", done_, "descriptor that gets a byte at the end if there was no finding to print");
+    app.add_option("--done", done_,
+                   "descriptor that gets a byte at the end if there was no finding to print");
     reporting_.add_options(app);
   }
 
@@ -109,7 +110,8 @@ class ReportRawCommand : public Command {
       report.notes.insert(report.notes.end(), log.notes.begin(), log.notes.end());
       for (const auto& [name, value] : log.statistics) report.statistics[name] = value;
     }
-    // Read by who has started us: its exit code says whether there are findings (runtime/platform/reporter.h).
+    // Read by who has started us: its exit code says whether there are findings
+    // (runtime/platform/reporter.h).
     if (done_ >= 0 && report.findings.empty() && write(done_, "", 1) != 1)
       complain(fmt::format("descriptor {}: cannot be written: {}", done_, std::strerror(errno)));
     const std::vector<std::string> unreadable = symbolizer_.notes();

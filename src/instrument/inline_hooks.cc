@@ -81,7 +81,8 @@ void address_runtime_directly(Module& module) {
 // otherwise would not. A call is as fast there as the instructions. Frames are few values, and worth it.
 static bool stays_a_call(const CallInst& call) {
   const StringRef name = call.getCalledFunction()->getName();
-  return call.getFunction()->hasOptNone() && (name.starts_with("__dh_read") || name.starts_with("__dh_write"));
+  return call.getFunction()->hasOptNone() &&
+         (name.starts_with("__dh_read") || name.starts_with("__dh_write"));
 }
 
 void inline_linked_hooks(Module& module, Statistics& statistics) {
@@ -91,7 +92,8 @@ void inline_linked_hooks(Module& module, Statistics& statistics) {
     if (!function.hasAvailableExternallyLinkage() || !Hooks::is_hook_name(function.getName())) continue;
     hooks.push_back(&function);
     for (User* user : function.users())
-      if (auto* call = dyn_cast<CallInst>(user); call && call->getCalledFunction() == &function && !stays_a_call(*call))
+      if (auto* call = dyn_cast<CallInst>(user);
+          call && call->getCalledFunction() == &function && !stays_a_call(*call))
         calls.push_back(call);
   }
   // Last call of a block first: inlining moves what follows the call to a new block, so that going backwards
