@@ -328,11 +328,16 @@ INTERPOSE(int, shutdown, int fd, int how) {
   before_sending(fd);
   return REAL(shutdown)(fd, how);
 }
+namespace {
 // Whoever sees the end of the stream comes after this.
-INTERPOSE(int, close, int fd) {
+void closing(int fd) {
   before_sending(fd);
   closing_lockable(fd);
   closed(fd);
+}
+}  // namespace
+INTERPOSE(int, close, int fd) {
+  closing(fd);
   return REAL(close)(fd);
 }
 
@@ -409,11 +414,7 @@ void __deadheat_syscall_received(int fd, void* buffer, ssize_t size, void* calle
 void __deadheat_syscall_sending(int fd, const void* buffer, size_t size, void* caller) {
   sending(fd, buffer, size, lane::Pc{reinterpret_cast<uintptr_t>(caller)});
 }
-void __deadheat_syscall_closing(int fd) {
-  before_sending(fd);
-  closing_lockable(fd);
-  closed(fd);
-}
+void __deadheat_syscall_closing(int fd) { closing(fd); }
 void __deadheat_syscall_filled(void* buffer, size_t size, void* caller) {
   lane::write(buffer, size, lane::Pc{reinterpret_cast<uintptr_t>(caller)});
 }

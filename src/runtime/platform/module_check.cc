@@ -1,5 +1,6 @@
 #include "runtime/platform/module_check.h"
 
+#include "runtime/platform/c_strings.h"
 #include "runtime/platform/print.h"
 
 namespace deadheat::platform {
@@ -12,10 +13,7 @@ void check_module(uint32_t module_version, uint32_t own_version, const char* mod
         "rebuild it with one version of Deadheat",
         module_version, module_mode, own_version);
   }
-  const char* a = module_mode;
-  const char* b = own_mode;
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  if (*a == *b) return;
+  if (is_same(module_mode, own_mode)) return;
   die(70,
       "a part of this program was instrumented for %s mode, the runtime linked with it is that of %s mode; "
       "rebuild everything with one --deadheat-mode",

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include "runtime/platform/c_strings.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/signal_mask.h"
 #include "runtime/platform/spinlock.h"
@@ -17,11 +18,6 @@ Spinlock lock;
 constexpr unsigned kMaxModules = 4096;
 Module* modules;
 unsigned module_count;
-
-bool same(const char* a, const char* b) {
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  return *a == *b;
-}
 
 // Lines of this thread's maps, read through a fixed buffer. Not /proc/self/maps: that is the main thread's,
 // and empty once the main thread has ended by pthread_exit while others live on.
@@ -82,8 +78,7 @@ uintptr_t load_bias(uintptr_t begin) {
 }
 
 const char* keep(const char* path) {
-  size_t length = 0;
-  while (path[length] != '\0') ++length;
+  size_t const length = length_of(path);
   auto* const kept = static_cast<char*>(allocate(length + 1));
   copy(kept, path, length + 1);
   return kept;
@@ -110,15 +105,14 @@ uint64_t parse_decimal(const char** p) {
 
 bool is_deleted(const char* path) {
   static const char kMark[] = " (deleted)";
-  size_t length = 0;
-  while (path[length] != '\0') ++length;
-  return length >= sizeof kMark && same(path + length - (sizeof kMark - 1), kMark);
+  size_t const length = length_of(path);
+  return length >= sizeof kMark && is_same(path + length - (sizeof kMark - 1), kMark);
 }
 
 // A file that is there no more is another module: what its path names now is not what is mapped. But a path
 // that only reads differently, because the program has another root now, is the one that is known.
 bool is_of(const Module& module, const char* path, uint64_t device, uint64_t number) {
-  return same(module.path, path) ||
+  return is_same(module.path, path) ||
          (number != 0 && module.device == device && module.number == number && !is_deleted(path));
 }
 
@@ -173,12 +167,12 @@ bool read_maps() {
       continue;
     }
     // Code may stand on the file's first page, too (lld's libraries), which is then mapped once more.
-    bool const goes_on = executable && same(candidate, p);
+    bool const goes_on = executable && is_same(candidate, p);
     if (readable && offset == 0 && !goes_on) {
       copy(candidate, p, static_cast<size_t>(line + sizeof line - p));
       candidate_begin = begin;
     }
-    if (!executable || !same(candidate, p) || module_count == kMaxModules) continue;
+    if (!executable || !is_same(candidate, p) || module_count == kMaxModules) continue;
     uintptr_t const bias = load_bias(candidate_begin);
     uintptr_t const last = image_end(candidate_begin, bias);
     add({bias, candidate_begin, last > end ? last : end, keep(p), device, number});
@@ -192,8 +186,7 @@ const char* absolute(const char* path) {
   long const size = syscall6(SYS_getcwd, reinterpret_cast<long>(folder), sizeof folder);
   // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the kernel has written it.
   if (size <= 0 || folder[0] != '/') return keep(path);
-  size_t length = 0;
-  while (path[length] != '\0') ++length;
+  size_t const length = length_of(path);
   auto const folder_length = static_cast<size_t>(size) - 1;
   auto* const kept = static_cast<char*>(allocate(folder_length + length + 2));
   copy(kept, folder, folder_length);

@@ -1,5 +1,6 @@
 #include "runtime/platform/options.h"
 
+#include "runtime/platform/c_strings.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/print.h"
 
@@ -10,11 +11,6 @@ namespace {
 
 char** given_environment;
 
-bool same(const char* a, const char* b) {
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  return *a == *b;
-}
-
 // The value if `text` starts with `key=`.
 const char* value_of(const char* text, const char* key) {
   while (*key != '\0' && *text == *key) ++text, ++key;
@@ -22,8 +18,8 @@ const char* value_of(const char* text, const char* key) {
 }
 
 bool to_bool(const char* key, const char* value) {
-  if (same(value, "1") || same(value, "true") || same(value, "yes")) return true;
-  if (same(value, "0") || same(value, "false") || same(value, "no")) return false;
+  if (is_same(value, "1") || is_same(value, "true") || is_same(value, "yes")) return true;
+  if (is_same(value, "0") || is_same(value, "false") || is_same(value, "no")) return false;
   die(2, "DEADHEAT_OPTIONS: %s: expected 0 or 1, found '%s'", key, value);
 }
 
@@ -80,16 +76,15 @@ uint32_t to_number(const char* key, const char* value, uint32_t low, uint32_t hi
 }
 
 Filter to_filter(const char* value) {
-  if (same(value, "spans")) return Filter::kSpans;
-  if (same(value, "tree")) return Filter::kTree;
-  if (same(value, "none")) return Filter::kNone;
+  if (is_same(value, "spans")) return Filter::kSpans;
+  if (is_same(value, "tree")) return Filter::kTree;
+  if (is_same(value, "none")) return Filter::kNone;
   die(2, "DEADHEAT_OPTIONS: filter: expected spans, tree or none, found '%s'", value);
 }
 
 // The process's number is appended, so a folder would get hidden files with names of numbers.
 const char* to_log(const char* value) {
-  size_t length = 0;
-  while (value[length] != '\0') ++length;
+  size_t const length = length_of(value);
   if (length == 0 || value[length - 1] == '/')
     die(2, "DEADHEAT_OPTIONS: log: expected the beginning of a file's name, found '%s'", value);
   return value;
@@ -136,8 +131,7 @@ Options parse() {
     if (const char* v = value_of(*e, "DEADHEAT_OPTIONS")) text = v;
   }
   if (text == nullptr) return options;
-  size_t length = 0;
-  while (text[length] != '\0') ++length;
+  size_t const length = length_of(text);
   auto* const copy_of =
       static_cast<char*>(allocate(length + 1));  // values are kept for the life of the process
   copy(copy_of, text, length + 1);

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include "runtime/platform/benign_ranges.h"
+#include "runtime/platform/c_strings.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/modules.h"
 #include "runtime/platform/options.h"
@@ -204,11 +205,6 @@ struct StackSearch {
   bool is_unsure;  // its life has ended, and others have had its place
 };
 
-bool is_same_text(const char* a, const char* b) {
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  return *a == *b;
-}
-
 void search_frame(const DhFrame& frame, const Thread* thread, StackSearch* s) {
   const DhFrameInfo* const info = frame.info;
   for (unsigned i = 0; i < info->count && !s->is_alive; ++i) {
@@ -220,7 +216,8 @@ void search_frame(const DhFrame& frame, const Thread* thread, StackSearch* s) {
     if (s->address < at || s->address - at >= variable.size) continue;
     // The same one again is a scope that the compiler has made two of.
     if (!is_alive && s->frame != nullptr) {
-      s->is_unsure |= s->variable->line != variable.line || !is_same_text(s->variable->name, variable.name);
+      s->is_unsure |=
+          s->variable->line != variable.line || !platform::is_same(s->variable->name, variable.name);
       continue;
     }
     s->owner = thread;
